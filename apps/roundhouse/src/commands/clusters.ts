@@ -1,0 +1,57 @@
+import type { Command } from 'commander';
+import { field, msSince, rowsOf, type Row } from '../admin-answer.ts';
+import type { Context } from '../context.ts';
+import { formatAge } from '../output/age.ts';
+import type { Column } from '../output/table.ts';
+import type { Style, Terminal } from '../output/terminal.ts';
+import type { CommandModule } from './command-list.ts';
+import { defineListing } from './listing-command.ts';
+
+export const clustersCommand: CommandModule = {
+  define(command: Command, context: Context): void {
+    command.addHelpText(
+      'after',
+      `
+Examples:
+  roundhouse clusters                   one line a cluster
+  roundhouse clusters -o wide           with source, identity mode and the last error in full
+  roundhouse clusters -o name | wc -l   how many there are`,
+    );
+    defineListing(command, context, {
+      kind: 'ClusterList',
+      path: '/debug/clusters',
+      parse: (answer) => rowsOf(answer, 'clusters'),
+      name: (row) => `cluster/${field(row, 'name')}`,
+      empty: 'No clusters: the kubeconfig files that the gateway was given have no context.',
+      columns: columnsFor(context.terminal),
+    });
+  },
+};
+
+const stateStyles: Readonly<Record<string, Style>> = { ready: 'green', refused: 'red', stale: 'yellow', failing: 'red' };
+
+function columnsFor(terminal: Terminal): readonly Column<Row>[] {
+  return [
+    { title: 'NAME', value: (row) => field(row, 'name') },
+    {
+      title: 'STATE',
+      value: (row) => field(row, 'state'),
+      paint: (row, cell) => terminal.style(stateStyles[field(row, 'state')] ?? 'reset', cell),
+    },
+    { title: 'SERVER', value: (row) => field(row, 'server') },
+    { title: 'IDENTITY', wide: true, value: (row) => field(row, 'identity') },
+    { title: 'CERTIFICATE EXPIRES', value: certificateExpiry },
+    { title: 'SOURCE', wide: true, value: (row) => field(row, 'source') },
+    { title: 'LAST ERROR', value: lastError },
+  ];
+}
+
+function certificateExpiry(row: Row): string {
+  const since = msSince(row, Date.now(), 'certificateExpiresAt');
+  if (since === undefined) return '';
+  return since > 0 ? `${formatAge(since)} ago` : `in ${formatAge(-since)}`;
+}
+
+function lastError(row: Row): string {
+  return field(row, 'lastError', 'message') || field(row, 'lastError');
+}

@@ -1,0 +1,65 @@
+// The subcommands. Each module is loaded when its command is called, so that `roundhouse --help` loads none of them.
+
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+
+export interface CommandModule {
+  /** Adds arguments, options, help and the action to `command`, which has its name and summary already. */
+  define(command: Command, context: Context): void;
+}
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly group: string;
+  readonly load: () => Promise<CommandModule>;
+}
+
+const programs = 'Programs:';
+const looking = 'Looking at a running gateway:';
+const tool = 'This tool:';
+
+export const commandList: readonly CommandEntry[] = [
+  {
+    name: 'gateway',
+    summary: 'serve many clusters through one endpoint',
+    group: programs,
+    load: async () => (await import('./gateway.ts')).gatewayCommand,
+  },
+  {
+    name: 'kubeconfig',
+    summary: 'write a kubeconfig that points at a gateway',
+    group: looking,
+    load: async () => (await import('./kubeconfig.ts')).kubeconfigCommand,
+  },
+  {
+    name: 'clusters',
+    summary: 'list the clusters: state, last error, certificate expiry',
+    group: looking,
+    load: async () => (await import('./clusters.ts')).clustersCommand,
+  },
+  {
+    name: 'transports',
+    summary: 'list the transports: connections by state, streams, requests',
+    group: looking,
+    load: async () => (await import('./transports.ts')).transportsCommand,
+  },
+  {
+    name: 'explain',
+    summary: 'say what an error code means and what to do',
+    group: tool,
+    load: async () => (await import('./explain.ts')).explainCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'print a completion script for bash, zsh or fish',
+    group: tool,
+    load: async () => (await import('./completion.ts')).completionCommand,
+  },
+  {
+    name: 'version',
+    summary: 'print the versions of this tool and what it runs on',
+    group: tool,
+    load: async () => (await import('./version.ts')).versionCommand,
+  },
+];

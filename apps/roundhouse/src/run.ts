@@ -1,0 +1,49 @@
+// One run of the command line: arguments in, exit code out. Nothing here ends the process.
+
+import { CommanderError } from 'commander';
+import { CommandError } from './command-error.ts';
+import { commandList } from './commands/command-list.ts';
+import type { Context } from './context.ts';
+import { exitCodes } from './exit-codes.ts';
+import { createProgram } from './program.ts';
+
+/** `args`: what follows the program's name. Resolves to the exit code; what went wrong has been said on stderr. */
+export async function runCommandLine(args: readonly string[], context: Context): Promise<number> {
+  try {
+    const program = await createProgram(context, (name) => isWanted(name, args));
+    if (args.length === 0) program.outputHelp();
+    else await program.parseAsync(args, { from: 'user' });
+    return context.signal.aborted ? exitCodes.interrupted.code : exitCodes.ok.code;
+  } catch (error) {
+    return explainFailure(error, context);
+  }
+}
+
+/** The named command; all of them for what walks the whole tree. */
+function isWanted(name: string, args: readonly string[]): boolean {
+  const words = args.filter((argument) => commandList.some((entry) => entry.name === argument));
+  return words[0] === 'completion' || words.includes(name);
+}
+
+function explainFailure(error: unknown, { terminal, signal }: Context): number {
+  // Commander has printed what it had to say.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok.code : exitCodes.usage.code;
+  if (signal.aborted) return exitCodes.interrupted.code;
+  const label = terminal.style('red', 'error:', terminal.stderr);
+  if (error instanceof CommandError) {
+    terminal.note(`${label} ${error.message}`);
+    return error.exitCode;
+  }
+  if (isCatalogued(error)) {
+    terminal.note(`${label} ${error.message}\nroundhouse explain ${error.code} says more.`);
+    return exitCodes.failed.code;
+  }
+  // Not foreseen: the stack is what a report of it needs.
+  terminal.note(`${label} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return exitCodes.failed.code;
+}
+
+/** An error of one of our catalogues, told by its code: loading the package that made it is not worth it here. */
+function isCatalogued(error: unknown): error is Error & { code: string } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('ERR_RH_');
+}
