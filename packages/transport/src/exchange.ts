@@ -1,0 +1,322 @@
+/**
+ * One request on its way: from the call until it is settled, over as many connections as it honestly may use. It owns
+ * its timers and its listener on the caller's signal, and it is the controller that the caller's handler gets.
+ */
+
+import { Readable } from 'node:stream';
+import { util } from 'undici';
+import type { Dispatcher } from 'undici';
+import type { Clock, Timer } from './clock.ts';
+import type { AttemptControls, AttemptSink, ResponseHead } from './connection.ts';
+import { TransportError } from './errors.ts';
+import { ReadAhead } from './read-ahead.ts';
+import type { RequestKind, RequestOptions, ResponseHandler } from './request.ts';
+
+/** Whoever must know that an exchange needs it no longer. */
+export interface ExchangeOwner {
+  exchangeSettled(exchange: Exchange): void;
+}
+
+/** The transport, as the exchange sees it. */
+export interface ExchangeCarrier extends ExchangeOwner {
+  /** Sends it once more, on a connection on which nothing was sent before. */
+  resubmit(exchange: Exchange): void;
+}
+
+/** - `waiting`: no connection yet. - `sent`: on a connection. - `responding`: the head has come. - `settled`: over. */
+export type ExchangeState = 'waiting' | 'sent' | 'responding' | 'settled';
+
+export interface ExchangeEnvironment {
+  readonly clock: Clock;
+  readonly requestTimeoutMs: number;
+  readonly readAheadBytes: number;
+  /** For messages. */
+  readonly origin: string;
+}
+
+/**
+ * Methods that may be sent again although the server may have executed them (RFC 9110, section 9.2.1). PUT and DELETE
+ * are idempotent by the letter, but a second DELETE answers 404 to a caller whose first one worked; Go replays only
+ * safe methods too.
+ */
+const replayable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+/** A request that was never looked at may be sent again, but a server that always refuses must not loop us. */
+const maxAttempts = 3;
+
+export class Exchange implements AttemptSink, Dispatcher.DispatchController {
+  readonly options: RequestOptions;
+  readonly kind: RequestKind;
+  rawHeaders: string[] | null = null;
+  rawTrailers: string[] | null = null;
+  /** Set by the transport that carries it. */
+  carrier: ExchangeCarrier | undefined;
+  /** Set by the identity in whose name it is sent. */
+  identity: ExchangeOwner | undefined;
+  /** Set by the transport: bounds the wait for a connection. */
+  waitTimer: Timer | undefined;
+  readonly #handler: ResponseHandler;
+  readonly #environment: ExchangeEnvironment;
+  readonly #readAhead: ReadAhead;
+  #state: ExchangeState = 'waiting';
+  #attempts = 0;
+  #reusedConnection = false;
+  #controls: AttemptControls | undefined;
+  #timer: Timer | undefined;
+  #silenceTimer: Timer | undefined;
+  #lastByteAt = 0;
+  #reason: Error | null = null;
+
+  constructor(options: RequestOptions, handler: ResponseHandler, environment: ExchangeEnvironment) {
+    this.options = options;
+    this.kind = options.kind ?? 'unary';
+    this.#handler = handler;
+    this.#environment = environment;
+    this.#readAhead = new ReadAhead(environment.readAheadBytes, {
+      data: (chunk) => this.#handler.onResponseData?.(this, chunk),
+      end: () => this.#handler.onResponseEnd?.(this, util.parseHeaders(this.rawTrailers ?? [])),
+      pauseSource: () => this.#controls?.pause(),
+      resumeSource: () => this.#resumeSource(),
+    });
+  }
+
+  get state(): ExchangeState {
+    return this.#state;
+  }
+
+  /** Whether only a connection without history will do: an earlier attempt met one that was already dead. */
+  get needsFreshConnection(): boolean {
+    return this.#attempts > 0;
+  }
+
+  get aborted(): boolean {
+    return this.#reason !== null;
+  }
+
+  get reason(): Error | null {
+    return this.#reason;
+  }
+
+  get paused(): boolean {
+    return this.#readAhead.paused;
+  }
+
+  /** Starts the clock and hands the controller out. False when the caller gave up at once. */
+  begin(): boolean {
+    const { clock, requestTimeoutMs } = this.#environment;
+    const { signal, timeoutMs, lifetimeMs } = this.options;
+    if (signal?.aborted === true) {
+      this.#onSignal();
+      return false;
+    }
+    signal?.addEventListener('abort', this.#onSignal, { once: true });
+    const limitMs = this.kind === 'unary' ? (timeoutMs ?? requestTimeoutMs) : (lifetimeMs ?? 0);
+    if (limitMs > 0 && Number.isFinite(limitMs)) {
+      this.#timer = clock.setTimeout(() => this.fail(this.#timeoutError(limitMs)), limitMs);
+    }
+    this.#call(() => this.#handler.onRequestStart?.(this, null));
+    return !this.#isSettled();
+  }
+
+  /** For the transport, just before it puts the exchange on a connection. */
+  assigned(connectionWasUsed: boolean): void {
+    this.waitTimer?.cancel();
+    this.waitTimer = undefined;
+    this.#state = 'sent';
+    this.#attempts += 1;
+    this.#reusedConnection = connectionWasUsed;
+  }
+
+  attach(controls: AttemptControls): void {
+    this.#controls = controls;
+  }
+
+  responseStarted(head: ResponseHead): void {
+    if (this.#state !== 'sent') {
+      return;
+    }
+    this.#state = 'responding';
+    this.rawHeaders = head.rawHeaders;
+    this.#watchSilence();
+    this.#call(() =>
+      this.#handler.onResponseStart?.(this, head.statusCode, head.headers, head.statusMessage),
+    );
+  }
+
+  responseData(chunk: Buffer): void {
+    if (this.#state === 'responding') {
+      this.#watchSilence();
+      this.#call(() => this.#readAhead.push(chunk));
+    }
+  }
+
+  responseEnded(rawTrailers: string[]): void {
+    if (this.#state !== 'responding') {
+      return;
+    }
+    this.rawTrailers = rawTrailers;
+    this.#settle();
+    this.#call(() => this.#readAhead.finish());
+  }
+
+  attemptFailed(error: TransportError, untouched: boolean): void {
+    this.#controls = undefined;
+    if (this.#state === 'settled') {
+      return;
+    }
+    if (this.#mayReplay(error, untouched)) {
+      this.#state = 'waiting';
+      this.carrier?.resubmit(this);
+      return;
+    }
+    this.fail(this.#asStale(error));
+  }
+
+  /** Ends it with this error, from whatever state. Idempotent. */
+  fail(error: Error): void {
+    if (this.#isSettled()) {
+      return;
+    }
+    this.#reason ??= error;
+    this.#end(error);
+  }
+
+  /** The caller's own way out; as with undici, the handler gets the very reason that was given. */
+  abort(reason: Error): void {
+    if (this.#isSettled()) {
+      // The response has come whole, but the caller has not taken all of it yet.
+      this.#readAhead.discard((): void => this.#handler.onResponseError?.(this, reason));
+      return;
+    }
+    this.#reason ??= reason;
+    this.#end(reason);
+  }
+
+  pause(): void {
+    this.#readAhead.pause();
+  }
+
+  resume(): void {
+    this.#call(() => this.#readAhead.resume());
+  }
+
+  #end(error: Error): void {
+    const controls = this.#controls;
+    this.#settle();
+    this.#readAhead.drop();
+    controls?.abort(error);
+    try {
+      this.#handler.onResponseError?.(this, error);
+    } catch (thrown) {
+      // A bug of the caller's: it is reported as such, but not through the middle of our own bookkeeping.
+      queueMicrotask(() => {
+        throw thrown;
+      });
+    }
+  }
+
+  #settle(): void {
+    this.#state = 'settled';
+    this.#controls = undefined;
+    this.#timer?.cancel();
+    this.#silenceTimer?.cancel();
+    this.waitTimer?.cancel();
+    this.options.signal?.removeEventListener('abort', this.#onSignal);
+    this.carrier?.exchangeSettled(this);
+    this.identity?.exchangeSettled(this);
+  }
+
+  #isSettled(): boolean {
+    return this.#state === 'settled';
+  }
+
+  readonly #onSignal = (): void => {
+    const cause: unknown = this.options.signal?.reason;
+    this.fail(
+      new TransportError('ERR_RH_ABORTED', `the request to ${this.#environment.origin} was given up`, {
+        cause,
+      }),
+    );
+  };
+
+  #mayReplay(error: TransportError, untouched: boolean): boolean {
+    if (
+      this.#state === 'responding' ||
+      this.#attempts >= maxAttempts ||
+      error.code === 'ERR_RH_REQUEST_INVALID'
+    ) {
+      return false;
+    }
+    const { body, method } = this.options;
+    if (body instanceof Readable) {
+      return untouched && !body.destroyed && !body.readableDidRead;
+    }
+    // Once, and only where the reason is the age of the connection: a server that resets every GET is told on.
+    return (
+      untouched ||
+      (this.#reusedConnection && replayable.has(method) && error.code === 'ERR_RH_CONNECTION_LOST')
+    );
+  }
+
+  #asStale(error: TransportError): TransportError {
+    return this.#state === 'sent' && this.#reusedConnection && error.code === 'ERR_RH_CONNECTION_LOST'
+      ? new TransportError(
+          'ERR_RH_CONNECTION_STALE',
+          `a kept-alive connection to ${this.#environment.origin} ended under ${this.options.method}, which may not be sent twice`,
+          { cause: error },
+        )
+      : error;
+  }
+
+  #timeoutError(limitMs: number): TransportError {
+    const { origin } = this.#environment;
+    return this.kind === 'unary'
+      ? new TransportError(
+          'ERR_RH_REQUEST_TIMEOUT',
+          `${origin} did not answer completely within ${limitMs} ms`,
+        )
+      : new TransportError(
+          'ERR_RH_STREAM_SILENT',
+          `a stream from ${origin} outlived its bound of ${limitMs} ms`,
+        );
+  }
+
+  /** One timer for the whole stream: it looks at when the last byte came instead of being set anew with each. */
+  #watchSilence(): void {
+    const { silenceTimeoutMs = 0 } = this.options;
+    if (this.kind !== 'stream' || silenceTimeoutMs <= 0) {
+      return;
+    }
+    const { clock, origin } = this.#environment;
+    this.#lastByteAt = clock.now();
+    const wait = (ms: number): Timer =>
+      clock.setTimeout(() => {
+        // While nobody reads, silence says nothing about the server.
+        const quietMs = this.paused ? 0 : clock.now() - this.#lastByteAt;
+        if (quietMs < silenceTimeoutMs) {
+          this.#silenceTimer = wait(silenceTimeoutMs - quietMs);
+          return;
+        }
+        this.fail(
+          new TransportError(
+            'ERR_RH_STREAM_SILENT',
+            `no byte came from ${origin} for ${silenceTimeoutMs} ms`,
+          ),
+        );
+      }, ms);
+    this.#silenceTimer ??= wait(silenceTimeoutMs);
+  }
+
+  #resumeSource(): void {
+    this.#watchSilence();
+    this.#controls?.resume();
+  }
+
+  /** A handler that throws has failed its own exchange, and nothing else. */
+  #call(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.abort(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+}

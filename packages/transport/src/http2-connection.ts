@@ -1,0 +1,244 @@
+/**
+ * HTTP/2 on one socket, over `node:http2` and not over undici, which joins repeated request fields into one. Streams
+ * are counted here, per kind, so that long-running ones never take the last place of a session.
+ */
+
+import { connect, constants } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import { Readable, pipeline } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import { util } from 'undici';
+import type { Clock } from './clock.ts';
+import { Connection } from './connection.ts';
+import type { AttemptSink, ConnectionOwner } from './connection.ts';
+import type { Endpoint } from './endpoint.ts';
+import { TransportError } from './errors.ts';
+import { failureOf } from './failure.ts';
+import type { RequestKind } from './request.ts';
+
+/** What one stalled reader may hold of ours. */
+const streamWindowBytes = 262_144;
+/** Streams that we put on one session, however many the server allows: a lost session takes all of them along. */
+const maxStreamsPerSession = 250;
+/** Before the server's SETTINGS arrive: what RFC 9113, section 6.5.2, asks servers to allow at least. */
+const initialStreams = 100;
+/** The share of a session that long-running streams may take. */
+const streamShare = 0.75;
+
+export class Http2Connection extends Connection {
+  readonly protocol = 'h2';
+  readonly #endpoint: Endpoint;
+  readonly #clock: Clock;
+  readonly #session: ClientHttp2Session;
+  #maxStreams = initialStreams;
+
+  constructor(socket: Duplex, endpoint: Endpoint, owner: ConnectionOwner, clock: Clock) {
+    super(socket, owner, clock.now());
+    this.#endpoint = endpoint;
+    this.#clock = clock;
+    const session = connect(endpoint.origin, {
+      createConnection: () => socket,
+      settings: { enablePush: false, initialWindowSize: streamWindowBytes },
+    });
+    this.#session = session;
+    session.once('connect', () => {
+      // Stalled streams together must not take the window of those that are read.
+      session.setLocalWindowSize(streamWindowBytes * maxStreamsPerSession);
+      this.#keepAlive();
+    });
+    session.on('remoteSettings', ({ maxConcurrentStreams }) => {
+      this.#maxStreams = Math.min(maxConcurrentStreams ?? maxStreamsPerSession, maxStreamsPerSession);
+    });
+    session.on('goaway', () => this.retire());
+    // Each stream reports for itself, and 'close' follows.
+    session.on('error', () => undefined);
+    session.once('close', () => this.#gone());
+    socket.once('close', () => this.#gone());
+  }
+
+  protected override admits(kind: RequestKind): boolean {
+    if (this.#session.closed || this.#session.destroyed) {
+      return false;
+    }
+    const budget =
+      kind === 'unary' ? this.#maxStreams : Math.max(1, Math.floor(this.#maxStreams * streamShare));
+    return this.riding < this.#maxStreams && (kind === 'unary' || this.ridingOf('stream') < budget);
+  }
+
+  protected override write(sink: AttemptSink, kind: RequestKind): void {
+    const { body } = sink.options;
+    const hasBody = body !== undefined && body !== null && !(typeof body === 'string' && body === '');
+    let stream: ClientHttp2Stream;
+    try {
+      stream = this.#session.request(this.#fields(sink), { endStream: !hasBody });
+    } catch (cause) {
+      const error = cause instanceof Error ? cause : new Error(String(cause));
+      this.release(kind, this.#clock.now());
+      const lost = this.#session.closed || this.#session.destroyed;
+      sink.attemptFailed(
+        lost
+          ? new TransportError(
+              'ERR_RH_CONNECTION_LOST',
+              `the session with ${this.#endpoint.origin} is gone`,
+              { cause },
+            )
+          : failureOf(error, this.#endpoint, body),
+        true,
+      );
+      return;
+    }
+    this.#keepAlive();
+    this.#follow(stream, sink, kind);
+    if (hasBody) {
+      sendBody(stream, body);
+    }
+  }
+
+  #fields(sink: AttemptSink): string[] {
+    const { method, path, headers } = sink.options;
+    let authority = this.#endpoint.authority;
+    const fields: string[] = [];
+    for (let index = 0; index + 1 < headers.length; index += 2) {
+      const name = (headers[index] ?? '').toLowerCase();
+      const value = headers[index + 1] ?? '';
+      if (name === 'host') {
+        authority = value;
+      } else {
+        fields.push(name, value);
+      }
+    }
+    return [
+      ':method',
+      method,
+      ':scheme',
+      this.#endpoint.scheme,
+      ':authority',
+      authority,
+      ':path',
+      path,
+      ...fields,
+    ];
+  }
+
+  #follow(stream: ClientHttp2Stream, sink: AttemptSink, kind: RequestKind): void {
+    let trailers: string[] = [];
+    let started = false;
+    let ended = false;
+    let failure: Error | undefined;
+    sink.attach({
+      abort: (reason) => {
+        failure ??= reason;
+        stream.close(constants.NGHTTP2_CANCEL);
+      },
+      pause: () => stream.pause(),
+      resume: () => stream.resume(),
+    });
+    stream.on('response', (_headers, _flags, rawHeaders: string[]) => {
+      started = true;
+      const fields = withoutPseudoFields(rawHeaders);
+      sink.responseStarted({
+        statusCode: statusOf(rawHeaders),
+        statusMessage: '',
+        headers: util.parseHeaders(fields),
+        rawHeaders: fields,
+      });
+    });
+    stream.on('trailers', (_headers, _flags, rawTrailers: string[]) => {
+      trailers = withoutPseudoFields(rawTrailers);
+    });
+    stream.on('data', (chunk: Buffer) => sink.responseData(chunk));
+    stream.on('end', () => {
+      // A reset also ends the readable side: only an end without an error code is the end of the response.
+      ended =
+        started && stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted && failure === undefined;
+      if (ended && !stream.writableEnded) {
+        stream.close(constants.NGHTTP2_NO_ERROR);
+      }
+    });
+    stream.on('error', (error) => {
+      failure ??= error;
+    });
+    stream.once('close', () => {
+      this.release(kind, this.#clock.now());
+      this.#keepAlive();
+      if (ended) {
+        sink.responseEnded(trailers);
+        return;
+      }
+      const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && !started;
+      sink.attemptFailed(this.#lost(refused, stream.rstCode, failure, sink), refused);
+    });
+  }
+
+  #lost(refused: boolean, code: number, cause: Error | undefined, sink: AttemptSink): TransportError {
+    const { origin } = this.#endpoint;
+    const details = cause === undefined ? {} : { cause };
+    const { body } = sink.options;
+    if (body instanceof Readable && body.errored !== null && body.errored === cause) {
+      return failureOf(cause, this.#endpoint, body);
+    }
+    if (refused) {
+      return new TransportError('ERR_RH_REFUSED', `${origin} refused the stream`, details);
+    }
+    if (cause instanceof TransportError) {
+      return cause;
+    }
+    const why =
+      code === constants.NGHTTP2_NO_ERROR ? (cause?.message ?? 'the session ended') : `HTTP/2 error ${code}`;
+    return new TransportError(
+      'ERR_RH_CONNECTION_LOST',
+      `the stream to ${origin} ended early: ${why}`,
+      details,
+    );
+  }
+
+  /** An idle session must not keep the process alive. */
+  #keepAlive(): void {
+    if (this.riding > 0) {
+      this.#session.ref();
+    } else {
+      this.#session.unref();
+    }
+  }
+
+  protected override end(): void {
+    this.#session.close();
+  }
+
+  protected override cut(error: TransportError): void {
+    this.#session.destroy(error);
+  }
+
+  #gone(): void {
+    if (!this.#session.destroyed) {
+      this.#session.destroy();
+    }
+    this.socket.destroy();
+    this.markClosed();
+  }
+}
+
+function sendBody(stream: ClientHttp2Stream, body: NonNullable<AttemptSink['options']['body']>): void {
+  if (!(body instanceof Readable)) {
+    stream.end(body);
+    return;
+  }
+  // The stream's own 'close' reports the outcome; the pipeline only makes sure that each side ends the other.
+  pipeline(body, stream, () => undefined);
+}
+
+function statusOf(rawHeaders: readonly string[]): number {
+  return Number(rawHeaders[rawHeaders.indexOf(':status') + 1]);
+}
+
+function withoutPseudoFields(rawHeaders: readonly string[]): string[] {
+  const fields: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    const value = rawHeaders[index + 1];
+    if (name !== undefined && value !== undefined && !name.startsWith(':')) {
+      fields.push(name, value);
+    }
+  }
+  return fields;
+}

@@ -1,0 +1,24 @@
+export { systemClock } from './clock.ts';
+export type { Clock, Timer } from './clock.ts';
+export { directDialer } from './dialer.ts';
+export type { DialOptions, DialTarget, Dialer } from './dialer.ts';
+export { Endpoint } from './endpoint.ts';
+export type { AlpnPolicy, EndpointOptions } from './endpoint.ts';
+export { RoundhouseError, TransportError, transportErrors } from './errors.ts';
+export type { CatalogueEntry, ErrorDetails, Retry, TransportErrorCode } from './errors.ts';
+export type { EndpointSource, Identity, IdentityCloseOptions } from './identity.ts';
+export type {
+  ConnectionEvent,
+  IdentifiedTransportSnapshot,
+  PoolSnapshot,
+  TransportEvent,
+  TransportSnapshot,
+} from './inspect.ts';
+export type { Lease } from './lease.ts';
+export { profiles } from './limits.ts';
+export type { Limits, ProfileName } from './limits.ts';
+export { TransportPool } from './pool.ts';
+export type { CloseOptions, PoolOptions } from './pool.ts';
+export type { RequestBody, RequestKind, RequestOptions, ResponseHandler } from './request.ts';
+export { TlsMaterial } from './tls-material.ts';
+export type { PemMaterial } from './tls-material.ts';

@@ -1,0 +1,111 @@
+/**
+ * What can be seen of a pool: numbers and names, never material, tokens or headers. `inspect()` returns these shapes;
+ * what happens in between is published on diagnostics channels, at no cost while nobody subscribes.
+ */
+
+import { channel } from 'node:diagnostics_channel';
+import type { Connection } from './connection.ts';
+import type { AlpnPolicy, Endpoint } from './endpoint.ts';
+import type { Limits } from './limits.ts';
+
+export interface TransportSnapshot {
+  /** The first twelve digits of the endpoint's key. */
+  readonly id: string;
+  readonly origin: string;
+  readonly serverName: string;
+  readonly insecure: boolean;
+  readonly alpn: AlpnPolicy;
+  readonly dialer: string;
+  /** What the server spoke last; undefined before the first connection. */
+  readonly protocol: 'http/1.1' | 'h2' | undefined;
+  readonly state: 'open' | 'draining' | 'closed';
+  readonly connections: {
+    readonly opening: number;
+    readonly idle: number;
+    readonly active: number;
+    readonly draining: number;
+  };
+  /** Short requests and long-running streams under way, those that wait included. */
+  readonly requests: number;
+  readonly streams: number;
+  readonly waiting: number;
+  readonly leases: number;
+  /** Counters since the transport was built. */
+  readonly dials: number;
+  readonly dialFailures: number;
+  readonly resumptions: number;
+  readonly requestsTotal: number;
+  /** Bytes of HTTP, above TLS, both directions as we see them. */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** RFC 3339, as all times here. */
+  readonly certExpiresAt: string | undefined;
+  readonly caExpiresAt: string | undefined;
+  readonly createdAt: string;
+  readonly lastUsedAt: string;
+}
+
+export interface IdentifiedTransportSnapshot extends TransportSnapshot {
+  /** Names of the identities that point at it. */
+  readonly identities: readonly string[];
+}
+
+export interface PoolSnapshot {
+  readonly state: 'open' | 'closing' | 'closed';
+  readonly limits: Limits;
+  readonly transports: readonly IdentifiedTransportSnapshot[];
+  readonly totals: {
+    /** In the map; `draining` ones have left it. */
+    readonly transports: number;
+    readonly draining: number;
+    readonly identities: number;
+    readonly idleConnections: number;
+    /** Counters since the pool was made. */
+    readonly built: number;
+    readonly hits: number;
+    readonly evictions: number;
+    readonly rotations: number;
+    readonly refusedAtCapacity: number;
+  };
+}
+
+export interface ConnectionEvent {
+  readonly event: 'opened' | 'closed';
+  readonly transport: string;
+  readonly origin: string;
+  readonly protocol: 'http/1.1' | 'h2';
+  readonly requests: number;
+}
+
+export interface TransportEvent {
+  readonly event: 'opened' | 'draining' | 'closed';
+  readonly transport: string;
+  readonly origin: string;
+}
+
+const connectionChannel = channel('roundhouse:connection');
+const transportChannel = channel('roundhouse:transport');
+
+export function publishConnection(
+  event: ConnectionEvent['event'],
+  endpoint: Endpoint,
+  connection: Connection,
+): void {
+  if (connectionChannel.hasSubscribers) {
+    const message: ConnectionEvent = {
+      event,
+      transport: endpoint.key.slice(0, 12),
+      origin: endpoint.origin,
+      protocol: connection.protocol,
+      requests: connection.requests,
+    };
+    connectionChannel.publish(message);
+  }
+}
+
+export function publishTransport(event: TransportEvent['event'], endpoint: Endpoint): void {
+  if (transportChannel.hasSubscribers) {
+    const message: TransportEvent = { event, transport: endpoint.key.slice(0, 12), origin: endpoint.origin };
+    transportChannel.publish(message);
+  }
+}

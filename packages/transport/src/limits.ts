@@ -1,0 +1,69 @@
+/** Every bound of a pool, in one place: its default per profile, its unit, and the answer when it is reached. */
+
+export interface Limits {
+  /** Idle connections kept per endpoint; one more is closed instead of kept. */
+  readonly maxIdlePerHost: number;
+  /** Idle connections kept in the whole pool; the one that is idle longest is closed. */
+  readonly maxIdle: number;
+  /** An idle connection is closed after this time, whatever the server promises. A shorter promise is honoured. */
+  readonly idleTimeoutMs: number;
+  /** Connections per endpoint that short requests may use; further requests wait. */
+  readonly maxConnectionsPerHost: number;
+  /** Long-running streams per endpoint; one more is refused with ERR_RH_STREAM_LIMIT. */
+  readonly maxStreamsPerHost: number;
+  /** Requests per endpoint that wait for a connection; one more is refused with ERR_RH_QUEUE_FULL. */
+  readonly maxWaitingPerHost: number;
+  /** The longest wait for a connection; then ERR_RH_QUEUE_TIMEOUT. */
+  readonly maxWaitMs: number;
+  /** TCP, TLS and tunnel together; then ERR_RH_DIAL_TIMEOUT. */
+  readonly dialTimeoutMs: number;
+  /** A short request from call to last byte of its body; then ERR_RH_REQUEST_TIMEOUT. */
+  readonly requestTimeoutMs: number;
+  /** After a rotation, a removal or close(): what is still running then is cut with ERR_RH_DRAINED. */
+  readonly drainTimeoutMs: number;
+  /** Unused transports kept in the map; the least recently used is closed. */
+  readonly maxIdleTransports: number;
+  /** Transports in the map, used ones included; one more is refused with ERR_RH_AT_CAPACITY. */
+  readonly maxTransports: number;
+  /**
+   * Bytes of a response body that are read on behalf of a reader that does not read, so that a small body frees its
+   * connection although nobody ever looks at it. 0: back-pressure reaches the server at once.
+   */
+  readonly readAheadBytes: number;
+}
+
+export type ProfileName = 'apiClient' | 'proxy';
+
+/** `apiClient`: a program that calls a few APIs. `proxy`: a server that forwards for many callers. */
+export const profiles: Readonly<Record<ProfileName, Limits>> = {
+  apiClient: {
+    maxIdlePerHost: 2,
+    maxIdle: 10,
+    idleTimeoutMs: 30_000,
+    maxConnectionsPerHost: 2,
+    maxStreamsPerHost: 20,
+    maxWaitingPerHost: 100,
+    maxWaitMs: 15_000,
+    dialTimeoutMs: 10_000,
+    requestTimeoutMs: 15_000,
+    drainTimeoutMs: 10_000,
+    maxIdleTransports: 64,
+    maxTransports: 256,
+    readAheadBytes: 1_048_576,
+  },
+  proxy: {
+    maxIdlePerHost: 25,
+    maxIdle: 1_000,
+    idleTimeoutMs: 90_000,
+    maxConnectionsPerHost: 100,
+    maxStreamsPerHost: 1_000,
+    maxWaitingPerHost: 1_000,
+    maxWaitMs: 10_000,
+    dialTimeoutMs: 10_000,
+    requestTimeoutMs: 60_000,
+    drainTimeoutMs: 60_000,
+    maxIdleTransports: 1_024,
+    maxTransports: 4_096,
+    readAheadBytes: 0,
+  },
+};

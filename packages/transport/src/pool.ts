@@ -1,0 +1,288 @@
+/**
+ * The pool: from an endpoint's key to its transport. It owns every transport, and with them every socket and timer of
+ * this package; closing it leaves nothing.
+ */
+
+import type { Dispatcher } from 'undici';
+import { systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
+import type { Connection } from './connection.ts';
+import { PoolDispatcher } from './dispatcher.ts';
+import { Endpoint } from './endpoint.ts';
+import type { EndpointOptions } from './endpoint.ts';
+import { TransportError } from './errors.ts';
+import { Exchange } from './exchange.ts';
+import { IdleConnections } from './idle-connections.ts';
+import { Identity } from './identity.ts';
+import type { EndpointSource } from './identity.ts';
+import { publishTransport } from './inspect.ts';
+import type { PoolSnapshot } from './inspect.ts';
+import { Lease } from './lease.ts';
+import { profiles } from './limits.ts';
+import type { Limits, ProfileName } from './limits.ts';
+import type { RequestOptions, ResponseHandler } from './request.ts';
+import { Transport } from './transport.ts';
+import type { TransportOwner } from './transport.ts';
+
+export interface PoolOptions {
+  /** Default `apiClient`. */
+  readonly profile?: ProfileName | undefined;
+  /** Overrides single limits of the profile. */
+  readonly limits?: Partial<Limits> | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export interface CloseOptions {
+  /** How long what is under way may go on. Default: the pool's `drainTimeoutMs`. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export class TransportPool implements AsyncDisposable, TransportOwner {
+  readonly limits: Limits;
+  readonly clock: Clock;
+  #state: PoolSnapshot['state'] = 'open';
+  /** Bounded by `maxTransports`; entries leave by eviction, by retirement and at the end. */
+  readonly #transports = new Map<string, Transport>();
+  /** Those of the map that nobody uses, the least recently used first. Bounded by `maxIdleTransports`. */
+  readonly #unused = new Set<Transport>();
+  /** Those that have left the map and still end what they carry. */
+  readonly #draining = new Set<Transport>();
+  /** Leave when they are closed. */
+  readonly #identities = new Set<Identity>();
+  readonly #idle: IdleConnections;
+  readonly #totals = { built: 0, hits: 0, evictions: 0, rotations: 0, refusedAtCapacity: 0 };
+  #closing: Promise<void> | undefined;
+
+  constructor(options: PoolOptions = {}) {
+    this.limits = { ...profiles[options.profile ?? 'apiClient'], ...definedOf(options.limits ?? {}) };
+    this.clock = options.clock ?? systemClock;
+    this.#idle = new IdleConnections(this.clock, this.limits);
+  }
+
+  get state(): PoolSnapshot['state'] {
+    return this.#state;
+  }
+
+  /** @throws ERR_RH_AT_CAPACITY, ERR_RH_POOL_CLOSED */
+  lease(endpoint: Endpoint): Lease {
+    const transport = this.transportOf(endpoint);
+    return new Lease(transport, (options, handler) => this.begin(endpoint, options, handler));
+  }
+
+  /**
+   * A party that is spoken for, for instance one cluster: its endpoint may change (rotation) and end (removal), and
+   * what is under way in its name follows.
+   *
+   * @param name for people, in snapshots; need not be unique
+   * @param source the endpoint, or what finds it: called lazily, one at a time, and again after a failure
+   * @throws ERR_RH_POOL_CLOSED
+   */
+  identity(name: string, source: EndpointSource): Identity {
+    this.#refuseWhenClosing();
+    const identity = new Identity(name, source, this);
+    this.#identities.add(identity);
+    return identity;
+  }
+
+  /** An undici dispatcher, for `fetch` and `request`, to whatever origin is asked for, with these TLS options. */
+  dispatcher(options: Omit<EndpointOptions, 'url'> = {}): Dispatcher {
+    return new PoolDispatcher((request, handler, origin) => {
+      const endpoint = Endpoint.from({ ...options, url: origin });
+      const exchange = this.begin(endpoint, request, handler);
+      if (exchange !== undefined) {
+        this.submit(exchange, endpoint);
+      }
+    });
+  }
+
+  inspect(): PoolSnapshot {
+    const names = new Map<string, string[]>();
+    for (const identity of this.#identities) {
+      const key = identity.endpoint?.key;
+      if (key !== undefined) {
+        names.set(key, [...(names.get(key) ?? []), identity.name]);
+      }
+    }
+    return {
+      state: this.#state,
+      limits: this.limits,
+      transports: [...this.#transports.values(), ...this.#draining].map((transport) => ({
+        ...transport.inspect(),
+        identities: transport.state === 'open' ? (names.get(transport.endpoint.key) ?? []) : [],
+      })),
+      totals: {
+        transports: this.#transports.size,
+        draining: this.#draining.size,
+        identities: this.#identities.size,
+        idleConnections: this.#idle.size,
+        ...this.#totals,
+      },
+    };
+  }
+
+  /**
+   * Takes nothing new, lets what is under way end, cuts the rest at the limit with ERR_RH_DRAINED. Resolves when no
+   * socket, timer or listener is left. Later calls get the same promise.
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(options.timeoutMs ?? this.limits.drainTimeoutMs);
+    return this.#closing;
+  }
+
+  /** Cuts everything now. Resolves when no socket is left. */
+  async destroy(reason?: Error): Promise<void> {
+    const closing = this.close({ timeoutMs: Number.POSITIVE_INFINITY });
+    this.#cut(new TransportError('ERR_RH_POOL_CLOSED', 'the pool was destroyed', { cause: reason }));
+    await closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  // --- for leases, identities and dispatchers -----------------------------------------------------------------------
+
+  /** Makes an exchange and begins it; undefined when its caller gave up at once. */
+  begin(endpoint: Endpoint, options: RequestOptions, handler: ResponseHandler): Exchange | undefined {
+    const exchange = new Exchange(options, handler, {
+      clock: this.clock,
+      requestTimeoutMs: this.limits.requestTimeoutMs,
+      readAheadBytes: this.limits.readAheadBytes,
+      origin: endpoint.origin,
+    });
+    return exchange.begin() ? exchange : undefined;
+  }
+
+  /** Hands it to the endpoint's transport; a refusal fails the exchange. */
+  submit(exchange: Exchange, endpoint: Endpoint): void {
+    let transport: Transport;
+    try {
+      transport = this.transportOf(endpoint);
+    } catch (error) {
+      exchange.fail(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    transport.submit(exchange);
+  }
+
+  /** @throws ERR_RH_AT_CAPACITY, ERR_RH_POOL_CLOSED */
+  transportOf(endpoint: Endpoint): Transport {
+    const present = this.#transports.get(endpoint.key);
+    if (present !== undefined) {
+      this.#totals.hits += 1;
+      return present;
+    }
+    this.#refuseWhenClosing();
+    if (this.#transports.size >= this.limits.maxTransports && !this.#evictOne()) {
+      this.#totals.refusedAtCapacity += 1;
+      throw new TransportError(
+        'ERR_RH_AT_CAPACITY',
+        `no transport to ${endpoint.origin}: all ${this.limits.maxTransports} are in use`,
+      );
+    }
+    const transport = new Transport(endpoint, this.limits, this.clock, this);
+    this.#transports.set(endpoint.key, transport);
+    this.#totals.built += 1;
+    publishTransport('opened', endpoint);
+    this.transportUnused(transport);
+    return transport;
+  }
+
+  /** An identity points elsewhere now: what it pointed at ends, unless somebody else needs it. */
+  released(endpoint: Endpoint, rotated: boolean): void {
+    this.#totals.rotations += rotated ? 1 : 0;
+    const transport = this.#transports.get(endpoint.key);
+    if (transport === undefined) {
+      return;
+    }
+    for (const identity of this.#identities) {
+      if (identity.endpoint?.key === endpoint.key) {
+        return;
+      }
+    }
+    this.#retire(transport);
+  }
+
+  identityClosed(identity: Identity): void {
+    this.#identities.delete(identity);
+  }
+
+  // --- what transports tell -----------------------------------------------------------------------------------------
+
+  connectionIdle(connection: Connection): void {
+    this.#idle.add(connection);
+  }
+
+  connectionBusy(connection: Connection): void {
+    this.#idle.remove(connection);
+  }
+
+  transportUsed(transport: Transport): void {
+    this.#unused.delete(transport);
+  }
+
+  transportUnused(transport: Transport): void {
+    this.#unused.add(transport);
+    while (this.#unused.size > this.limits.maxIdleTransports) {
+      this.#evictOne();
+    }
+  }
+
+  transportClosed(transport: Transport): void {
+    this.#draining.delete(transport);
+  }
+
+  // --- inside -------------------------------------------------------------------------------------------------------
+
+  #refuseWhenClosing(): void {
+    if (this.#state !== 'open') {
+      throw new TransportError('ERR_RH_POOL_CLOSED', `the pool is ${this.#state}`);
+    }
+  }
+
+  #evictOne(): boolean {
+    const eldest = this.#unused.values().next().value;
+    if (eldest === undefined) {
+      return false;
+    }
+    this.#totals.evictions += 1;
+    this.#retire(eldest);
+    return true;
+  }
+
+  #retire(transport: Transport): void {
+    this.#transports.delete(transport.endpoint.key);
+    this.#unused.delete(transport);
+    this.#draining.add(transport);
+    transport.retire();
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    this.#state = 'closing';
+    const transports = [...this.#transports.values()];
+    for (const transport of transports) {
+      this.#retire(transport);
+    }
+    const cut = new TransportError('ERR_RH_DRAINED', `cut at the drain limit of ${timeoutMs} ms`);
+    const timer = Number.isFinite(timeoutMs)
+      ? this.clock.setTimeout(() => this.#cut(cut), timeoutMs)
+      : undefined;
+    await Promise.all([...this.#draining].map((transport) => transport.closed));
+    timer?.cancel();
+    for (const identity of this.#identities) {
+      void identity.close();
+    }
+    this.#idle[Symbol.dispose]();
+    this.#state = 'closed';
+  }
+
+  #cut(error: TransportError): void {
+    for (const transport of this.#draining) {
+      transport.destroy(error);
+    }
+  }
+}
+
+function definedOf(limits: Partial<Limits>): Partial<Limits> {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
