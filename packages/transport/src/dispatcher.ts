@@ -37,9 +37,8 @@ export class PoolDispatcher extends Dispatcher {
       if (handler.onResponseError === undefined) {
         throw error;
       }
-      // undici itself passes no controller where a request never began.
       const failed = error instanceof Error ? error : new Error(String(error));
-      handler.onResponseError(null as unknown as Dispatcher.DispatchController, failed);
+      handler.onResponseError(new FailedController(failed), failed);
     }
     return true;
   }
@@ -53,6 +52,21 @@ export class PoolDispatcher extends Dispatcher {
     (typeof error === 'function' ? error : callback)?.();
     return Promise.resolve();
   }
+}
+
+/** The controller of a request that never began. */
+class FailedController implements Dispatcher.DispatchController {
+  readonly aborted = true;
+  readonly paused = false;
+  readonly reason: Error;
+
+  constructor(reason: Error) {
+    this.reason = reason;
+  }
+
+  abort(): void {}
+  pause(): void {}
+  resume(): void {}
 }
 
 function pathWithQuery(path: string, query: Record<string, unknown> | undefined): string {

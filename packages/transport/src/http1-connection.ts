@@ -77,7 +77,7 @@ export class Http1Connection extends Connection {
     }
     this.#attached = true;
     this.socket.off('readable', this.#spoken);
-    // undici reads and writes any duplex; only its types ask for more.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- undici reads and writes any duplex
     callback(null, this.socket as Socket);
   }
 

@@ -228,7 +228,7 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
   }
 
   #failAll(error: TransportError): void {
-    for (const exchange of [...this.#exchanges]) {
+    for (const exchange of this.#exchanges) {
       exchange.fail(error);
     }
   }

@@ -5,7 +5,9 @@
 
 import type { Clock } from './clock.ts';
 import type { Connection, ConnectionOwner } from './connection.ts';
-import { Dial } from './dial.ts';
+import { Connections } from './connections.ts';
+import { Dials } from './dials.ts';
+import type { DialsOwner } from './dials.ts';
 import type { Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import type { Exchange, ExchangeCarrier } from './exchange.ts';
@@ -15,8 +17,7 @@ import { publishConnection, publishTransport } from './inspect.ts';
 import type { TransportSnapshot } from './inspect.ts';
 import type { Limits } from './limits.ts';
 import type { RequestKind } from './request.ts';
-import { createTlsState } from './secure-dial.ts';
-import type { DialedSocket, TlsState } from './secure-dial.ts';
+import type { DialedSocket } from './secure-dial.ts';
 import { WaitingList } from './waiting-list.ts';
 
 /** - `open`: takes requests. - `draining`: ends what it has. - `closed`: holds nothing. */
@@ -35,29 +36,22 @@ export interface TransportOwner {
 
 const kinds: readonly RequestKind[] = ['unary', 'stream'];
 
-export class Transport implements ConnectionOwner, ExchangeCarrier {
+export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   readonly endpoint: Endpoint;
   readonly createdAt: number;
   readonly #limits: Limits;
   readonly #clock: Clock;
   readonly #owner: TransportOwner;
   #state: TransportState = 'open';
-  #tls: TlsState | undefined;
   #protocol: 'http/1.1' | 'h2' | undefined;
-  readonly #connections = new Set<Connection>();
-  /** HTTP/1.1 connections that are idle, the most recently used last. */
-  readonly #idle: Connection[] = [];
-  readonly #sessions = new Set<Connection>();
-  readonly #dials = new Set<Dial>();
-  readonly #dialing: Record<RequestKind, number> = { unary: 0, stream: 0 };
+  readonly #connections = new Connections();
+  readonly #dials: Dials;
   readonly #exchanges = new Set<Exchange>();
   readonly #waiting = new WaitingList();
-  /** HTTP/1.1 connections at work, by the kind of their exchange. */
-  readonly #working: Record<RequestKind, number> = { unary: 0, stream: 0 };
   #streams = 0;
   #leases = 0;
   #lastUsedAt: number;
-  readonly #totals = { dials: 0, dialFailures: 0, resumptions: 0, requests: 0, bytesIn: 0, bytesOut: 0 };
+  #requestsTotal = 0;
   readonly #closed = Promise.withResolvers<void>();
 
   constructor(endpoint: Endpoint, limits: Limits, clock: Clock, owner: TransportOwner) {
@@ -65,6 +59,7 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
     this.#limits = limits;
     this.#clock = clock;
     this.#owner = owner;
+    this.#dials = new Dials(endpoint, clock, limits.dialTimeoutMs, this);
     this.createdAt = clock.now();
     this.#lastUsedAt = this.createdAt;
   }
@@ -106,7 +101,7 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
     }
     exchange.carrier = this;
     this.#lastUsedAt = this.#clock.now();
-    this.#totals.requests += 1;
+    this.#requestsTotal += 1;
     this.#use(() => this.#exchanges.add(exchange));
     this.#streams += exchange.kind === 'stream' ? 1 : 0;
     this.resubmit(exchange);
@@ -114,7 +109,7 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
 
   /** For an exchange that is carried already and must be sent once more. */
   resubmit(exchange: Exchange): void {
-    const connection = exchange.needsFreshConnection ? undefined : this.#available(exchange.kind);
+    const connection = exchange.needsFreshConnection ? undefined : this.#connections.available(exchange.kind);
     if (connection !== undefined) {
       this.#assign(connection, exchange);
       return;
@@ -172,14 +167,11 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
       return;
     }
     this.#state = 'draining';
-    for (const exchange of [...this.#exchanges]) {
+    for (const exchange of this.#exchanges) {
       exchange.fail(error);
     }
-    for (const dial of this.#dials) {
-      dial.cancel(error);
-    }
-    for (const connection of [...this.#connections]) {
-      this.#forgetIdle(connection);
+    this.#dials.cancelAll(error);
+    for (const connection of this.#connections) {
       connection.destroy(error);
     }
     this.#closeIfEmpty();
@@ -188,23 +180,19 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
   // --- what connections tell ---------------------------------------------------------------------------------------
 
   connectionReleased(connection: Connection, kind: RequestKind): void {
-    if (connection.protocol === 'http/1.1') {
-      this.#working[kind] -= 1;
-    }
+    this.#connections.released(connection, kind);
     this.#offer(connection);
   }
 
   connectionRetiring(connection: Connection): void {
-    this.#forgetIdle(connection);
+    this.#connections.retired(connection);
+    this.#owner.connectionBusy(connection);
     this.#dialForWaiting();
   }
 
   connectionClosed(connection: Connection): void {
-    this.#forgetIdle(connection);
-    this.#sessions.delete(connection);
-    if (this.#connections.delete(connection)) {
-      this.#totals.bytesIn += bytesOf(connection, 'bytesRead');
-      this.#totals.bytesOut += bytesOf(connection, 'bytesWritten');
+    this.#owner.connectionBusy(connection);
+    if (this.#connections.remove(connection)) {
       publishConnection('closed', this.endpoint, connection);
     }
     this.#dialForWaiting();
@@ -225,7 +213,7 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
           );
     }
     // Those for whom a dial is under way do not wait for others.
-    const waiting = this.#waiting.sizeOf('unary') - this.#dialing.unary;
+    const waiting = this.#waiting.sizeOf('unary') - this.#dials.sizeOf('unary');
     return waiting < maxWaitingPerHost
       ? undefined
       : new TransportError(
@@ -234,21 +222,10 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
         );
   }
 
-  #available(kind: RequestKind): Connection | undefined {
-    for (const session of this.#sessions) {
-      if (session.hasRoom(kind)) {
-        return session;
-      }
-    }
-    return this.#idle.findLast((connection) => connection.hasRoom(kind));
-  }
-
   #assign(connection: Connection, exchange: Exchange): void {
     this.#waiting.remove(exchange);
-    this.#forgetIdle(connection);
-    if (connection.protocol === 'http/1.1') {
-      this.#working[exchange.kind] += 1;
-    }
+    this.#connections.occupied(connection, exchange.kind);
+    this.#owner.connectionBusy(connection);
     exchange.assigned(connection.requests > 0);
     connection.send(exchange, this.#clock.now());
   }
@@ -292,37 +269,18 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
 
   /** HTTP/1.1 connections that count against `maxConnectionsPerHost`. */
   #unaryConnections(): number {
-    return this.#working.unary + this.#idle.length + this.#dialing.unary;
+    return this.#connections.short + this.#dials.sizeOf('unary');
   }
 
   #keepIdle(connection: Connection): void {
-    if (connection.protocol === 'http/1.1') {
-      this.#idle.push(connection);
-    }
+    const surplus = this.#connections.keepIdle(connection, this.#limits.maxIdlePerHost);
     this.#owner.connectionIdle(connection);
-    const idle =
-      connection.protocol === 'h2'
-        ? [...this.#sessions].filter((session) => session.state === 'idle')
-        : this.#idle;
-    const eldest = idle[0];
-    if (idle.length > this.#limits.maxIdlePerHost && eldest !== undefined) {
-      eldest.retire();
-    }
-  }
-
-  #forgetIdle(connection: Connection): void {
-    const index = this.#idle.lastIndexOf(connection);
-    if (index !== -1) {
-      this.#idle.splice(index, 1);
-    }
-    this.#owner.connectionBusy(connection);
+    surplus?.retire();
   }
 
   #retireConnections(): void {
-    for (const dial of this.#dials) {
-      dial.cancel(new TransportError('ERR_RH_POOL_CLOSED', 'the connection is no longer needed'));
-    }
-    for (const connection of [...this.#connections]) {
+    this.#dials.cancelAll(new TransportError('ERR_RH_POOL_CLOSED', 'the connection is no longer needed'));
+    for (const connection of this.#connections) {
       connection.retire();
     }
   }
@@ -331,7 +289,7 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
     exchange.waitTimer?.cancel();
     exchange.waitTimer = this.#clock.setTimeout(() => {
       // A dial is under way for it: that has a bound of its own, and an error that says more.
-      if (this.#waiting.isAmongFirst(exchange, this.#dialing[exchange.kind])) {
+      if (this.#waiting.isAmongFirst(exchange, this.#dials.sizeOf(exchange.kind))) {
         this.#boundWait(exchange, this.#limits.dialTimeoutMs);
         return;
       }
@@ -348,8 +306,8 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
 
   #dialForWaiting(): void {
     for (const kind of kinds) {
-      while (this.#waiting.sizeOf(kind) > this.#dialing[kind] && this.#mayDial(kind)) {
-        this.#dial(kind);
+      while (this.#waiting.sizeOf(kind) > this.#dials.sizeOf(kind) && this.#mayDial(kind)) {
+        this.#dials.start(kind);
       }
     }
   }
@@ -362,90 +320,51 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
       this.#protocol === 'h2' || (this.#protocol === undefined && this.endpoint.alpn !== 'http/1.1');
     if (shares) {
       // One connection may serve all who wait, so it is seen first what the server speaks and how much it carries.
-      return this.#dials.size === 0 && this.#sessions.size < this.#limits.maxConnectionsPerHost;
+      return this.#dials.size === 0 && this.#connections.sessions < this.#limits.maxConnectionsPerHost;
     }
     return kind === 'stream' || this.#unaryConnections() < this.#limits.maxConnectionsPerHost;
   }
 
-  #dial(kind: RequestKind): void {
-    this.#totals.dials += 1;
-    const dial = new Dial(kind, this.endpoint, this.#clock, this.#limits.dialTimeoutMs);
-    this.#dials.add(dial);
-    this.#dialing[kind] += 1;
-    let tls: TlsState | undefined;
-    try {
-      tls = this.#tlsState();
-    } catch (cause) {
-      this.#dialFailed(dial, asTransportError(cause, this.endpoint));
-      return;
-    }
-    void dial.open(tls).then(
-      (dialed) => this.#dialed(dial, dialed),
-      (cause: unknown) => this.#dialFailed(dial, asTransportError(cause, this.endpoint)),
-    );
-  }
-
-  #tlsState(): TlsState | undefined {
-    if (this.endpoint.scheme === 'https') {
-      this.#tls ??= createTlsState(this.endpoint);
-    }
-    return this.#tls;
-  }
-
-  #dialed(dial: Dial, { socket, protocol, resumed }: DialedSocket): void {
-    this.#forgetDial(dial);
+  dialed({ socket, protocol }: DialedSocket): void {
     if (this.#state === 'closed') {
       socket.destroy();
       return;
     }
     this.#protocol = protocol;
-    this.#totals.resumptions += resumed ? 1 : 0;
     const connection =
       protocol === 'h2'
         ? new Http2Connection(socket, this.endpoint, this, this.#clock)
         : new Http1Connection(socket, this.endpoint, this, this.#clock, this.#limits.idleTimeoutMs);
     this.#connections.add(connection);
-    if (protocol === 'h2') {
-      this.#sessions.add(connection);
-    }
     publishConnection('opened', this.endpoint, connection);
     this.#offer(connection);
     this.#dialForWaiting();
   }
 
-  #dialFailed(dial: Dial, error: TransportError): void {
-    this.#forgetDial(dial);
-    if (dial.cancelled) {
-      this.#dialForWaiting();
-      this.#closeIfEmpty();
-      return;
-    }
-    this.#totals.dialFailures += 1;
+  dialFailed(kind: RequestKind, error: TransportError): void {
     // While other connections live, one failed dial is one request's failure. Without any it is the answer to all who
     // waited for it: each of them would only dial into the same.
     const alone = this.#connections.size === 0;
-    for (const kind of alone ? kinds : [dial.kind]) {
-      for (let exchange = this.#waiting.take(kind, false); exchange !== undefined;) {
+    for (const waitingKind of alone ? kinds : [kind]) {
+      let exchange = this.#waiting.take(waitingKind, false);
+      while (exchange !== undefined) {
         exchange.fail(error);
-        exchange = alone ? this.#waiting.take(kind, false) : undefined;
+        exchange = alone ? this.#waiting.take(waitingKind, false) : undefined;
       }
     }
     this.#dialForWaiting();
     this.#closeIfEmpty();
   }
 
-  #forgetDial(dial: Dial): void {
-    if (this.#dials.delete(dial)) {
-      this.#dialing[dial.kind] -= 1;
-    }
+  dialCancelled(): void {
+    this.#dialForWaiting();
+    this.#closeIfEmpty();
   }
 
   /** Nobody waits any more, for instance since all gave up: what is still being dialed would have no use. */
   #dropUnwantedDials(): void {
     if (this.#waiting.size === 0 && this.#exchanges.size === 0) {
-      for (const dial of this.#dials) {
-        dial.cancel(new TransportError('ERR_RH_ABORTED', 'nobody waits for the connection any more'));
-      }
+      this.#dials.cancelAll(new TransportError('ERR_RH_ABORTED', 'nobody waits for the connection any more'));
     }
   }
 
@@ -488,16 +407,6 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
   /** Numbers and names only; see `inspect.ts`. */
   inspect(): TransportSnapshot {
     const { endpoint } = this;
-    const connections = { opening: this.#dials.size, idle: 0, active: 0, draining: 0 };
-    let bytesIn = this.#totals.bytesIn;
-    let bytesOut = this.#totals.bytesOut;
-    for (const connection of this.#connections) {
-      if (connection.state !== 'closed') {
-        connections[connection.state] += 1;
-      }
-      bytesIn += bytesOf(connection, 'bytesRead');
-      bytesOut += bytesOf(connection, 'bytesWritten');
-    }
     return {
       id: endpoint.key.slice(0, 12),
       origin: endpoint.origin,
@@ -507,32 +416,20 @@ export class Transport implements ConnectionOwner, ExchangeCarrier {
       dialer: endpoint.dialer.id,
       protocol: this.#protocol,
       state: this.#state,
-      connections,
+      connections: { opening: this.#dials.size, ...this.#connections.count() },
       requests: this.#exchanges.size - this.#streams,
       streams: this.#streams,
       waiting: this.#waiting.size,
       leases: this.#leases,
-      dials: this.#totals.dials,
-      dialFailures: this.#totals.dialFailures,
-      resumptions: this.#totals.resumptions,
-      requestsTotal: this.#totals.requests,
-      bytesIn,
-      bytesOut,
+      dials: this.#dials.counters.started,
+      dialFailures: this.#dials.counters.failed,
+      resumptions: this.#dials.counters.resumed,
+      requestsTotal: this.#requestsTotal,
+      ...this.#connections.bytes(),
       certExpiresAt: endpoint.material.certExpiresAt?.toISOString(),
       caExpiresAt: endpoint.material.caExpiresAt?.toISOString(),
       createdAt: new Date(this.createdAt).toISOString(),
       lastUsedAt: new Date(this.#lastUsedAt).toISOString(),
     };
   }
-}
-
-function bytesOf(connection: Connection, counter: 'bytesRead' | 'bytesWritten'): number {
-  const value: unknown = Reflect.get(connection.socket, counter);
-  return typeof value === 'number' ? value : 0;
-}
-
-function asTransportError(cause: unknown, endpoint: Endpoint): TransportError {
-  return cause instanceof TransportError
-    ? cause
-    : new TransportError('ERR_RH_DIAL_FAILED', `cannot connect to ${endpoint.origin}`, { cause });
 }
