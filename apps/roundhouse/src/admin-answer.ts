@@ -9,7 +9,10 @@ export type Row = Readonly<Record<string, unknown>>;
 export function rowsOf(answer: unknown, key: string): readonly Row[] {
   const list = isRow(answer) ? answer[key] : undefined;
   if (!Array.isArray(list) || !list.every(isRow)) {
-    throw new CommandError('failed', `the admin listener answered without a list of ${key}; is it a gateway's?`);
+    throw new CommandError(
+      'failed',
+      `the admin listener answered without a list of ${key}; is it a gateway's?`,
+    );
   }
   return list;
 }

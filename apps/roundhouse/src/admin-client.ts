@@ -25,13 +25,18 @@ export async function askAdmin({ url, path, timeoutMs, signal }: AdminRequest): 
   try {
     const { status, body } = await get(target, AbortSignal.any([signal, limit]));
     if (status !== 200) {
-      throw new CommandError('failed', `${target.href} answered ${status}; is it the admin listener of a gateway?`);
+      throw new CommandError(
+        'failed',
+        `${target.href} answered ${status}; is it the admin listener of a gateway?`,
+      );
     }
     return parseJson(body, target);
   } catch (error) {
     if (signal.aborted || error instanceof CommandError) throw error;
     if (limit.aborted) {
-      throw new CommandError('timeout', `${target.origin} did not answer within ${timeoutMs / 1000} s`, { cause: error });
+      throw new CommandError('timeout', `${target.origin} did not answer within ${timeoutMs / 1000} s`, {
+        cause: error,
+      });
     }
     throw new CommandError(
       'unreachable',
@@ -52,14 +57,18 @@ function adminUrl(url: string, path: string): URL {
 async function get(target: URL, signal: AbortSignal): Promise<{ status: number; body: string }> {
   const request = target.protocol === 'https:' ? requestHttps : requestHttp;
   return await new Promise((resolve, reject) => {
-    const outgoing = request(target, { agent: false, signal, headers: { accept: 'application/json' } }, (response) => {
-      let bytes = 0;
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > maxAnswerBytes) response.destroy(new Error('its answer is too large'));
-      });
-      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
-    });
+    const outgoing = request(
+      target,
+      { agent: false, signal, headers: { accept: 'application/json' } },
+      (response) => {
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > maxAnswerBytes) response.destroy(new Error('its answer is too large'));
+        });
+        text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+      },
+    );
     outgoing.on('error', reject);
     outgoing.end();
   });
@@ -69,7 +78,11 @@ function parseJson(body: string, target: URL): unknown {
   try {
     return JSON.parse(body);
   } catch (cause) {
-    throw new CommandError('failed', `${target.href} did not answer in JSON; is it the admin listener of a gateway?`, { cause });
+    throw new CommandError(
+      'failed',
+      `${target.href} did not answer in JSON; is it the admin listener of a gateway?`,
+      { cause },
+    );
   }
 }
 

@@ -28,14 +28,25 @@ export async function createProgram(context: Context, loaded: (name: string) => 
       getOutHelpWidth: () => helpWidth,
       getErrHelpWidth: () => helpWidth,
     })
-    .configureHelp({ showGlobalOptions: true, sortOptions: false })
+    .configureHelp({
+      showGlobalOptions: true,
+      sortOptions: false,
+      subcommandTerm: (command) => command.name(),
+    })
     .exitOverride();
   program.hook('preAction', () => {
     terminal.colour = program.opts<{ color: ColourMode }>().color;
   });
-  program.addHelpText('after', '\nroundhouse help COMMAND shows a command, roundhouse help exit-codes the exit codes.');
+  program.addHelpText(
+    'after',
+    '\nroundhouse help COMMAND shows a command, roundhouse help exit-codes the exit codes.',
+  );
   for (const entry of commandList) {
-    const command = program.command(entry.name).summary(entry.summary).description(capitalise(entry.summary)).helpGroup(entry.group);
+    const command = program
+      .command(entry.name)
+      .summary(entry.summary)
+      .description(capitalise(entry.summary))
+      .helpGroup(entry.group);
     if (loaded(entry.name)) (await entry.load()).define(command, context);
   }
   defineHelp(program, context);
@@ -56,8 +67,10 @@ function defineHelp(program: Command, { terminal }: Context): void {
         terminal.write(formatExitCodes());
         return;
       }
-      const command = topic === undefined ? program : program.commands.find((candidate) => candidate.name() === topic);
-      if (command === undefined) program.error(`error: no help for '${topic}'`, { code: 'roundhouse.unknownTopic' });
+      const command =
+        topic === undefined ? program : program.commands.find((candidate) => candidate.name() === topic);
+      if (command === undefined)
+        program.error(`error: no help for '${topic}'`, { code: 'roundhouse.unknownTopic' });
       else command.outputHelp();
     });
 }

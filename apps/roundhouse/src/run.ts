@@ -45,5 +45,10 @@ function explainFailure(error: unknown, { terminal, signal }: Context): number {
 
 /** An error of one of our catalogues, told by its code: loading the package that made it is not worth it here. */
 function isCatalogued(error: unknown): error is Error & { code: string } {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('ERR_RH_');
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    error.code.startsWith('ERR_RH_')
+  );
 }

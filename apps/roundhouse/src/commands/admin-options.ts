@@ -12,7 +12,9 @@ export interface AdminOptions {
 export function addAdminOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--admin <url>', "the gateway's admin listener").default(defaultAdminUrl).env('ROUNDHOUSE_ADMIN'),
+      new Option('--admin <url>', "the gateway's admin listener")
+        .default(defaultAdminUrl)
+        .env('ROUNDHOUSE_ADMIN'),
     )
     .addOption(
       new Option('--request-timeout <seconds>', 'longest wait for an answer')

@@ -28,7 +28,12 @@ Examples:
   },
 };
 
-const stateStyles: Readonly<Record<string, Style>> = { ready: 'green', refused: 'red', stale: 'yellow', failing: 'red' };
+const stateStyles: Readonly<Record<string, Style>> = {
+  ready: 'green',
+  refused: 'red',
+  stale: 'yellow',
+  failing: 'red',
+};
 
 function columnsFor(terminal: Terminal): readonly Column<Row>[] {
   return [

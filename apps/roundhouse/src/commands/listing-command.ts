@@ -7,7 +7,7 @@ import { addAdminOptions, parseSeconds, readAdmin, type AdminOptions } from './a
 
 interface ListingFlags extends AdminOptions {
   readonly output: OutputFormat;
-  readonly watch: boolean;
+  readonly watch?: boolean;
   readonly interval: number;
 }
 
@@ -15,12 +15,15 @@ interface ListingFlags extends AdminOptions {
 export function defineListing<Row>(
   command: Command,
   { terminal, signal }: Context,
-  listing: Omit<Listing<Row>, 'read'> & { readonly path: string; readonly parse: (answer: unknown) => readonly Row[] },
+  listing: Omit<Listing<Row>, 'read'> & {
+    readonly path: string;
+    readonly parse: (answer: unknown) => readonly Row[];
+  },
 ): void {
   addAdminOptions(
     command
       .addOption(outputOption())
-      .option('-w, --watch', 'go on until ctrl-C', false)
+      .option('-w, --watch', 'go on until ctrl-C')
       .addOption(
         new Option('--interval <seconds>', 'time between two looks with --watch')
           .default(2)
@@ -28,8 +31,9 @@ export function defineListing<Row>(
       ),
   ).action(async (flags: ListingFlags) => {
     const { path, parse, ...rest } = listing;
-    const read = async (until: AbortSignal): Promise<readonly Row[]> => parse(await readAdmin(flags, path, until));
-    const { output, watch, interval: intervalSeconds } = flags;
+    const read = async (until: AbortSignal): Promise<readonly Row[]> =>
+      parse(await readAdmin(flags, path, until));
+    const { output, watch = false, interval: intervalSeconds } = flags;
     await printListing({ ...rest, read }, { output, watch, intervalSeconds }, terminal, signal);
   });
 }

@@ -25,7 +25,8 @@ Examples:
       path: '/debug/transports',
       parse: (answer) => rowsOf(answer, 'transports'),
       name: (row) => `transport/${field(row, 'id')}`,
-      empty: 'No transports: nothing has been asked for since the gateway started, or all were idle for long.',
+      empty:
+        'No transports: nothing has been asked for since the gateway started, or all were idle for long.',
       columns,
     });
   },

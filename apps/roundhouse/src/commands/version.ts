@@ -7,7 +7,9 @@ import { Option } from 'commander';
 export const versionCommand: CommandModule = {
   define(command: Command, { terminal }: Context): void {
     command
-      .addOption(new Option('-o, --output <format>', 'how to print').choices(['text', 'json', 'yaml']).default('text'))
+      .addOption(
+        new Option('-o, --output <format>', 'how to print').choices(['text', 'json', 'yaml']).default('text'),
+      )
       .action(async ({ output }: { output: 'text' | 'json' | 'yaml' }) => {
         const facts = {
           roundhouse: readVersion(),
@@ -17,7 +19,12 @@ export const versionCommand: CommandModule = {
         };
         if (output === 'json') terminal.write(`${JSON.stringify(facts, null, 2)}\n`);
         else if (output === 'yaml') terminal.write((await import('yaml')).stringify(facts));
-        else terminal.write(Object.entries(facts).map(([name, value]) => `${name} ${value}\n`).join(''));
+        else
+          terminal.write(
+            Object.entries(facts)
+              .map(([name, value]) => `${name} ${value}\n`)
+              .join(''),
+          );
       });
   },
 };

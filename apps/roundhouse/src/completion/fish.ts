@@ -1,7 +1,10 @@
 import type { CompletionFlag, CompletionTree } from './tree.ts';
 
 export function fishCompletion({ program, flags, commands }: CompletionTree): string {
-  const lines = [`# fish completion for ${program}: ${program} completion fish | source`, `complete -c ${program} -f`];
+  const lines = [
+    `# fish completion for ${program}: ${program} completion fish | source`,
+    `complete -c ${program} -f`,
+  ];
   const names = commands.map(({ name }) => name).join(' ');
   const alone = `-n "not __fish_seen_subcommand_from ${names}"`;
   for (const { name, description } of commands) {
@@ -10,7 +13,8 @@ export function fishCompletion({ program, flags, commands }: CompletionTree): st
   for (const flag of flags) lines.push(`complete -c ${program} ${alone} ${describeFlag(flag)}`);
   for (const command of commands) {
     const inside = `-n "__fish_seen_subcommand_from ${command.name}"`;
-    if (command.words.length > 0) lines.push(`complete -c ${program} ${inside} -a ${quote(command.words.join(' '))}`);
+    if (command.words.length > 0)
+      lines.push(`complete -c ${program} ${inside} -a ${quote(command.words.join(' '))}`);
     for (const flag of command.flags) lines.push(`complete -c ${program} ${inside} ${describeFlag(flag)}`);
   }
   return `${lines.join('\n')}\n`;

@@ -31,7 +31,10 @@ export function describeTree(program: Command): CompletionTree {
     commands: program.commands.map((command) => ({
       name: command.name(),
       description: command.summary(),
-      flags: [...describeFlags(command), ...describeFlags(program).filter(({ names: [name] }) => name === '--color')],
+      flags: [
+        ...describeFlags(command),
+        ...describeFlags(program).filter(({ names: [name] }) => name === '--color'),
+      ],
       words:
         command.name() === 'help'
           ? [...names, 'exit-codes']
@@ -41,11 +44,17 @@ export function describeTree(program: Command): CompletionTree {
 }
 
 function describeFlags(command: Command): CompletionFlag[] {
-  return command.createHelp().visibleOptions(command).map((option) => ({
-    names: [option.short, option.long].filter((name) => name !== undefined && name !== null),
-    description: option.description,
-    value: option.isBoolean() || (!option.required && !option.optional) ? 'none' : valueOf(option.argChoices, option.flags),
-  }));
+  return command
+    .createHelp()
+    .visibleOptions(command)
+    .map((option) => ({
+      names: [option.short, option.long].filter((name) => name !== undefined && name !== null),
+      description: option.description,
+      value:
+        option.isBoolean() || (!option.required && !option.optional)
+          ? 'none'
+          : valueOf(option.argChoices, option.flags),
+    }));
 }
 
 function valueOf(choices: readonly string[] | undefined, flags: string): CompletionFlag['value'] {

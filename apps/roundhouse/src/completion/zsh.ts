@@ -1,7 +1,9 @@
 import type { CompletionFlag, CompletionTree } from './tree.ts';
 
 export function zshCompletion({ program, flags, commands }: CompletionTree): string {
-  const described = commands.map(({ name, description }) => `    ${quote(`${name}:${description}`)}`).join('\n');
+  const described = commands
+    .map(({ name, description }) => `    ${quote(`${name}:${description}`)}`)
+    .join('\n');
   const branches = commands.map(({ name, flags: own, words }) => {
     const positional = words.length > 0 ? [quote(`1:${name}:(${words.join(' ')})`)] : [];
     return `        ${name}) _arguments ${[...positional, ...own.flatMap(describeFlag)].join(' ')} ;;`;
@@ -30,7 +32,14 @@ if [ "$funcstack[1]" = _${program} ]; then _${program} "$@"; else compdef _${pro
 
 function describeFlag({ names, description, value }: CompletionFlag): string[] {
   const text = description.replaceAll(/[[\]:]/g, ' ');
-  const argument = value === 'none' ? '' : value === 'file' ? ':file:_files' : value === 'any' ? ': :' : `: :(${value.join(' ')})`;
+  const argument =
+    value === 'none'
+      ? ''
+      : value === 'file'
+        ? ':file:_files'
+        : value === 'any'
+          ? ': :'
+          : `: :(${value.join(' ')})`;
   return names.map((name) => quote(`${name}[${text}]${argument}`));
 }
 

@@ -61,7 +61,8 @@ async function watchListing<Row>(
     const changed = rows.filter((row) => seen.get(listing.name(row)) !== JSON.stringify(row));
     seen = new Map(rows.map((row) => [listing.name(row), JSON.stringify(row)]));
     if (changed.length === 0) continue;
-    if (isTable(output)) terminal.write(formatTable(listing.columns, changed, { wide: output === 'wide', header }));
+    if (isTable(output))
+      terminal.write(formatTable(listing.columns, changed, { wide: output === 'wide', header }));
     else if (output === 'json') terminal.write(changed.map((row) => `${JSON.stringify(row)}\n`).join(''));
     else terminal.write(`${output === 'yaml' ? '---\n' : ''}${await render(listing, changed, output)}`);
     header = false;
@@ -84,7 +85,11 @@ async function* looks<Row>(
   }
 }
 
-async function render<Row>(listing: Listing<Row>, rows: readonly Row[], output: OutputFormat): Promise<string> {
+async function render<Row>(
+  listing: Listing<Row>,
+  rows: readonly Row[],
+  output: OutputFormat,
+): Promise<string> {
   switch (output) {
     case 'table':
     case 'wide':

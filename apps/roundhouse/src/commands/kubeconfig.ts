@@ -1,0 +1,152 @@
+import { access, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { Option, type Command } from 'commander';
+import { field, rowsOf } from '../admin-answer.ts';
+import { CommandError } from '../command-error.ts';
+import type { Context } from '../context.ts';
+import { gatewayEntries, type KubeconfigEntries } from '../kubeconfig/gateway-entries.ts';
+import { mergeKubeconfig, newKubeconfig } from '../kubeconfig/kubeconfig-document.ts';
+import { writePrivateFile } from '../kubeconfig/private-file.ts';
+import { addAdminOptions, readAdmin, type AdminOptions } from './admin-options.ts';
+import type { CommandModule } from './command-list.ts';
+
+interface Flags extends AdminOptions {
+  readonly server: string;
+  readonly cluster?: readonly string[];
+  readonly prefix: string;
+  readonly certificateAuthority?: string;
+  readonly tokenFile?: string;
+  readonly clientCertificate?: string;
+  readonly clientKey?: string;
+  readonly output?: string;
+  readonly merge?: boolean;
+  readonly force?: boolean;
+  readonly setCurrent?: string;
+}
+
+export const kubeconfigCommand: CommandModule = {
+  define(command: Command, context: Context): void {
+    command
+      .addOption(
+        new Option('--server <url>', 'where clients reach the gateway')
+          .default('https://127.0.0.1:7443')
+          .env('ROUNDHOUSE_SERVER'),
+      )
+      .option('--cluster <name...>', 'these clusters only; without it, all that the running gateway has')
+      .option('--prefix <text>', 'put before the names of clusters and contexts', '')
+      .option(
+        '--certificate-authority <file>',
+        "the CA of the gateway's certificate; referred to, not copied",
+      )
+      .option('--token-file <file>', 'a bearer token for the gateway; referred to, not copied')
+      .option('--client-certificate <file>', 'a client certificate for the gateway; referred to, not copied')
+      .option('--client-key <file>', 'the key of the client certificate')
+      .option('--output <file>', 'write to a file (mode 0600) instead of to stdout')
+      .option('--merge', 'add to the file: --output, else the first of KUBECONFIG, else ~/.kube/config')
+      .option('--force', 'replace the file named by --output')
+      .option('--set-current <context>', 'make this the current context (a new file takes the first)')
+      .addHelpText(
+        'after',
+        `
+Examples:
+  roundhouse kubeconfig > kubeconfig                          all clusters of the gateway on this machine
+  roundhouse kubeconfig --cluster alpha --cluster beta        without asking the gateway
+  roundhouse kubeconfig --merge --prefix rh-                  into your own kubeconfig, as rh-alpha, rh-beta, ...
+  roundhouse kubeconfig --server https://gw.example.com --certificate-authority ca.pem --token-file token`,
+      );
+    addAdminOptions(command).action((flags: Flags) => writeKubeconfig(flags, context));
+  },
+};
+
+async function writeKubeconfig(flags: Flags, { terminal, signal, env }: Context): Promise<void> {
+  const server = URL.parse(flags.server);
+  if (server === null || !['http:', 'https:'].includes(server.protocol) || server.pathname !== '/') {
+    throw new CommandError(
+      'usage',
+      `--server "${flags.server}" is not an http:// or https:// URL of host and port only`,
+    );
+  }
+  if ((flags.clientCertificate === undefined) !== (flags.clientKey === undefined)) {
+    throw new CommandError('usage', '--client-certificate and --client-key belong together');
+  }
+  if (flags.force === true && flags.output === undefined)
+    throw new CommandError('usage', '--force needs --output');
+  const clusters = flags.cluster ?? (await askForClusters(flags, signal));
+  const entries = gatewayEntries({
+    server,
+    clusters,
+    prefix: flags.prefix,
+    certificateAuthority: await existing('--certificate-authority', flags.certificateAuthority),
+    tokenFile: await existing('--token-file', flags.tokenFile),
+    clientCertificate: await existing('--client-certificate', flags.clientCertificate),
+    clientKey: await existing('--client-key', flags.clientKey),
+  });
+  checkCurrent(flags.setCurrent, entries);
+
+  const target = flags.output ?? (flags.merge === true ? ownKubeconfig(env) : undefined);
+  if (target === undefined) {
+    terminal.write(newKubeconfig(entries, flags.setCurrent ?? entries.contexts[0]?.name));
+    return;
+  }
+  await writePrivateFile(target, await contentFor(target, entries, flags));
+  terminal.note(`Wrote ${entries.contexts.map(({ name }) => name).join(', ')} to ${target}`);
+}
+
+async function contentFor(
+  target: string,
+  entries: KubeconfigEntries,
+  { merge, force, setCurrent }: Flags,
+): Promise<string> {
+  const present = force === true && merge !== true ? undefined : await readExisting(target);
+  if (present === undefined || present.trim() === '') {
+    return newKubeconfig(entries, setCurrent ?? entries.contexts[0]?.name);
+  }
+  if (!merge)
+    throw new CommandError('configuration', `${target} exists; --merge adds to it, --force replaces it`);
+  return mergeKubeconfig(present, entries, setCurrent, target);
+}
+
+async function readExisting(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+    throw new CommandError('configuration', `cannot read ${path}`, { cause });
+  }
+}
+
+async function askForClusters(flags: Flags, signal: AbortSignal): Promise<readonly string[]> {
+  const names = rowsOf(await readAdmin(flags, '/debug/clusters', signal), 'clusters').map((row) =>
+    field(row, 'name'),
+  );
+  if (names.length === 0)
+    throw new CommandError('failed', 'the gateway has no clusters; name some with --cluster');
+  return names;
+}
+
+/** An absolute path, for a kubeconfig that may be read from any folder. */
+async function existing(flag: string, path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    await access(path);
+  } catch (cause) {
+    throw new CommandError('configuration', `${flag} ${path} cannot be read`, { cause });
+  }
+  return resolve(path);
+}
+
+function checkCurrent(wanted: string | undefined, { contexts }: KubeconfigEntries): void {
+  if (wanted === undefined || contexts.some(({ name }) => name === wanted)) return;
+  const names = contexts.map(({ name }) => name).join(', ');
+  throw new CommandError(
+    'usage',
+    `--set-current ${wanted} is none of the contexts that are written: ${names}`,
+  );
+}
+
+/** As kubectl does it: the first file of KUBECONFIG, else the one in the home folder. */
+function ownKubeconfig(env: Context['env']): string {
+  const first = env['KUBECONFIG']?.split(delimiter).find((path) => path !== '');
+  return first ?? join(homedir(), '.kube', 'config');
+}
