@@ -43,7 +43,7 @@ async function checkArrows(root: string): Promise<readonly string[]> {
 }
 
 /** package.json against the drawing. */
-export function judgeManifests(
+function judgeManifests(
   rooms: ReadonlyMap<string, Room>,
   workspaces: readonly Workspace[],
 ): readonly string[] {

@@ -130,7 +130,7 @@ suite('kubeconfig', () => {
     assert.match(text, /^# mine, do not lose this/);
     assert.match(text, /# the small one/);
     const merged = parse(text) as Record<string, { name: string; cluster?: { server: string } }[]>;
-    assert.equal(merged['current-context'] as unknown, 'home');
+    assert.equal(merged['current-context'], 'home');
     assert.deepEqual(
       merged['clusters']?.map(({ name, cluster }) => [name, cluster?.server]),
       [

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
-export const launcher = fileURLToPath(new URL('../bin/roundhouse.js', import.meta.url));
+const launcher = fileURLToPath(new URL('../bin/roundhouse.js', import.meta.url));
 
 export type Spawned = ChildProcessByStdio<null, Readable, Readable>;
 

@@ -30,7 +30,7 @@ export interface ListingOptions {
 }
 
 /** The JSON and YAML forms say which version of their shape they are; it grows only by fields that are new. */
-export const schemaVersion = 1;
+const schemaVersion = 1;
 
 export async function printListing<Row>(
   listing: Listing<Row>,
