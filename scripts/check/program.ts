@@ -2,9 +2,11 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { repositoryRoot } from '../repository.ts';
+
+const binaries = join(repositoryRoot, 'node_modules/.bin');
 
 /** Starts `node_modules/.bin/<name>` in `root`; what it printed is the one problem when it exits with anything but 0. */
 export async function runProgram(
@@ -12,7 +14,7 @@ export async function runProgram(
   name: string,
   args: readonly string[],
 ): Promise<readonly string[]> {
-  return run(root, join(repositoryRoot, 'node_modules/.bin', name), args);
+  return run(root, join(binaries, name), args);
 }
 
 /** The same for a script of ours, on the Node that this one runs on. */
@@ -29,7 +31,9 @@ export async function runScript(
 }
 
 async function run(root: string, file: string, args: readonly string[]): Promise<readonly string[]> {
-  const child = spawn(file, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  // oxlint looks for its second half on the PATH, which is ours only when npm started us.
+  const env = { ...process.env, PATH: [binaries, process.env['PATH']].join(delimiter) };
+  const child = spawn(file, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return code === 0 ? [] : [[out.trimEnd(), err.trimEnd()].filter((part) => part !== '').join('\n')];
 }
