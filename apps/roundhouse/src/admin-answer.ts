@@ -10,7 +10,7 @@ export function rowsOf(answer: unknown, key: string): readonly Row[] {
   const list = isRow(answer) ? answer[key] : undefined;
   if (!Array.isArray(list) || !list.every(isRow)) {
     throw new CommandError(
-      'failed',
+      'finding',
       `the admin listener answered without a list of ${key}; is it a gateway's?`,
     );
   }

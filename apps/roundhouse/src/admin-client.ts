@@ -26,7 +26,7 @@ export async function askAdmin({ url, path, timeoutMs, signal }: AdminRequest): 
     const { status, body } = await get(target, AbortSignal.any([signal, limit]));
     if (status !== 200) {
       throw new CommandError(
-        'failed',
+        'finding',
         `${target.href} answered ${status}; is it the admin listener of a gateway?`,
       );
     }
@@ -34,7 +34,7 @@ export async function askAdmin({ url, path, timeoutMs, signal }: AdminRequest): 
   } catch (error) {
     if (signal.aborted || error instanceof CommandError) throw error;
     if (limit.aborted) {
-      throw new CommandError('timeout', `${target.origin} did not answer within ${timeoutMs / 1000} s`, {
+      throw new CommandError('timeLimit', `${target.origin} did not answer within ${timeoutMs / 1000} s`, {
         cause: error,
       });
     }
@@ -79,7 +79,7 @@ function parseJson(body: string, target: URL): unknown {
     return JSON.parse(body);
   } catch (cause) {
     throw new CommandError(
-      'failed',
+      'finding',
       `${target.href} did not answer in JSON; is it the admin listener of a gateway?`,
       { cause },
     );

@@ -13,7 +13,7 @@ export async function runCommandLine(args: readonly string[], context: Context):
     const program = await createProgram(context, (name) => isWanted(name, args));
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: 'user' });
-    return context.signal.aborted ? exitCodes.interrupted.code : exitCodes.ok.code;
+    return exitCodes.ok.code;
   } catch (error) {
     return explainFailure(error, context);
   }
@@ -35,12 +35,14 @@ function explainFailure(error: unknown, { terminal, signal }: Context): number {
     return error.exitCode;
   }
   if (isCatalogued(error)) {
-    terminal.note(`${label} ${error.message}\nroundhouse explain ${error.code} says more.`);
-    return exitCodes.failed.code;
+    terminal.note(`${label} ${error.message}\n"roundhouse explain ${error.code}" says more.`);
+    return 'exitCode' in error && typeof error.exitCode === 'number'
+      ? error.exitCode
+      : exitCodes.finding.code;
   }
   // Not foreseen: the stack is what a report of it needs.
   terminal.note(`${label} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  return exitCodes.failed.code;
+  return exitCodes.finding.code;
 }
 
 /** An error of one of our catalogues, told by its code: loading the package that made it is not worth it here. */

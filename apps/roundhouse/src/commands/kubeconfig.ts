@@ -121,7 +121,7 @@ async function askForClusters(flags: Flags, signal: AbortSignal): Promise<readon
     field(row, 'name'),
   );
   if (names.length === 0)
-    throw new CommandError('failed', 'the gateway has no clusters; name some with --cluster');
+    throw new CommandError('finding', 'the gateway has no clusters; name some with --cluster');
   return names;
 }
 

@@ -67,6 +67,8 @@ async function watchListing<Row>(
     else terminal.write(`${output === 'yaml' ? '---\n' : ''}${await render(listing, changed, output)}`);
     header = false;
   }
+  // Nothing else ends a watch: to whoever waits for it, it was interrupted.
+  signal.throwIfAborted();
 }
 
 /** One answer per interval; ends when `signal` does. */
