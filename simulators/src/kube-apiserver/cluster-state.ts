@@ -1,0 +1,16 @@
+/** What all rooms of one server share. */
+import type { Clock } from './clock.ts';
+import type { LogBooks } from './logs/log-books.ts';
+import type { ResourceRegistry } from './resources/resource-registry.ts';
+import type { ObjectStore } from './store/object-store.ts';
+
+export interface ClusterState {
+  readonly name: string;
+  /** Like `v1.35.2`. */
+  readonly version: string;
+  readonly clock: Clock;
+  readonly registry: ResourceRegistry;
+  readonly objects: ObjectStore;
+  readonly logs: LogBooks;
+  readonly bookmarkIntervalMs: number;
+}

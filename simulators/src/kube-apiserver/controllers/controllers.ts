@@ -1,0 +1,85 @@
+/**
+ * The control loops that give objects a life. They are level-based: each looks at what is and writes what should be, and is called
+ * again after any change of what it watches. Owns the loop and whatever timers the controllers hold.
+ */
+import type { ClusterState } from '../cluster-state.ts';
+import type { ResourceDefinition } from '../resources/resource-definition.ts';
+import { DeploymentController } from './deployment-controller.ts';
+import { EndpointSliceController } from './endpoint-slice-controller.ts';
+import { EventRecorder } from './event-recorder.ts';
+import { GarbageCollector } from './garbage-collector.ts';
+import { Kubelet } from './kubelet.ts';
+import { NamespaceController } from './namespace-controller.ts';
+import { ReplicaSetController } from './replica-set-controller.ts';
+
+export interface Controller {
+  /** Undefined: everything. */
+  readonly watches: readonly ResourceDefinition[] | undefined;
+  /** Writes through the store only, and waits for nothing. */
+  reconcile(): void;
+}
+
+export interface ControllersOptions {
+  readonly podStartMs: number;
+  readonly podStopMs: number;
+}
+
+export class Controllers implements Disposable {
+  readonly #controllers: readonly Controller[];
+  readonly #dirty: Set<Controller>;
+  readonly #resources: DisposableStack;
+  #scheduled: NodeJS.Immediate | undefined;
+
+  private constructor(controllers: readonly Controller[], resources: DisposableStack) {
+    this.#controllers = controllers;
+    this.#dirty = new Set(controllers);
+    this.#resources = resources;
+  }
+
+  static start(cluster: ClusterState, options: ControllersOptions): Controllers {
+    const resources = new DisposableStack();
+    const recorder = new EventRecorder(cluster);
+    const kubelet = resources.use(new Kubelet(cluster, recorder, options));
+    const controllers = new Controllers(
+      [
+        new NamespaceController(cluster),
+        new DeploymentController(cluster, recorder),
+        new ReplicaSetController(cluster, recorder),
+        kubelet,
+        new EndpointSliceController(cluster),
+        new GarbageCollector(cluster),
+      ],
+      resources,
+    );
+    controllers.#subscribe(cluster);
+    controllers.#schedule();
+    return controllers;
+  }
+
+  [Symbol.dispose](): void {
+    clearImmediate(this.#scheduled);
+    this.#resources.dispose();
+  }
+
+  #subscribe(cluster: ClusterState): void {
+    for (const controller of this.#controllers) {
+      const mark = (): void => {
+        this.#dirty.add(controller);
+        this.#schedule();
+      };
+      if (controller.watches === undefined) this.#resources.use(cluster.objects.versions.onChange(mark));
+      for (const definition of controller.watches ?? []) this.#resources.use(cluster.objects.collection(definition).onChange(mark));
+    }
+  }
+
+  #schedule(): void {
+    this.#scheduled ??= setImmediate(() => this.#run());
+  }
+
+  #run(): void {
+    this.#scheduled = undefined;
+    const due = this.#controllers.filter((controller) => this.#dirty.has(controller));
+    this.#dirty.clear();
+    for (const controller of due) controller.reconcile();
+  }
+}

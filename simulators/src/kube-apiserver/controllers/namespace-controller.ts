@@ -1,0 +1,41 @@
+/** Gives namespaces their service account, and empties those that are to go. */
+import type { ClusterState } from '../cluster-state.ts';
+import { nameOf, namespaceOf } from '../kube-object.ts';
+import type { KubeObject } from '../kube-object.ts';
+import { namespaces } from '../resources/namespaces.ts';
+import { serviceAccounts } from '../resources/service-accounts.ts';
+import type { Controller } from './controllers.ts';
+
+export class NamespaceController implements Controller {
+  // What is in a namespace may be anything, and its going is what a terminating namespace waits for.
+  readonly watches = undefined;
+  readonly #cluster: ClusterState;
+
+  constructor(cluster: ClusterState) {
+    this.#cluster = cluster;
+  }
+
+  reconcile(): void {
+    for (const namespace of [...this.#cluster.objects.collection(namespaces).values()]) {
+      if (namespace.metadata.deletionTimestamp === undefined) this.#furnish(namespace);
+      else this.#empty(nameOf(namespace));
+    }
+  }
+
+  #furnish(namespace: KubeObject): void {
+    const { objects } = this.#cluster;
+    if (objects.find(serviceAccounts, nameOf(namespace), 'default') !== undefined) return;
+    objects.create(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: nameOf(namespace) } });
+  }
+
+  #empty(namespace: string): void {
+    const { objects, registry } = this.#cluster;
+    let left = 0;
+    for (const definition of registry.all().filter(({ namespaced, answer }) => namespaced && answer === undefined)) {
+      for (const object of [...objects.collection(definition).values()].filter((found) => namespaceOf(found) === namespace)) {
+        if (object.metadata.deletionTimestamp !== undefined || !objects.remove(definition, namespace, nameOf(object)).removed) left += 1;
+      }
+    }
+    if (left === 0) objects.purge(namespaces, '', namespace);
+  }
+}

@@ -1,0 +1,59 @@
+/** One request with its answer, as it goes through the rooms; each room knows more of it than the one before. */
+import { parse as parseYaml } from 'yaml';
+import type { Exchange as WireExchange } from '../exchange.ts';
+import { ApiError } from './api-error.ts';
+import type { Caller } from './authentication.ts';
+import { parseJson } from './json.ts';
+import type { Json } from './json.ts';
+import type { Reply } from './reply.ts';
+
+export interface Exchange {
+  readonly wire: WireExchange;
+  readonly reply: Reply;
+  /** Of the path, in raw form. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+export interface AuthenticatedExchange extends Exchange {
+  readonly caller: Caller;
+}
+
+/** As the real server. */
+export const bodyLimitBytes = 3 * 1024 * 1024;
+
+export function splitTarget(target: string): { path: string; query: URLSearchParams } {
+  const mark = target.indexOf('?');
+  return mark < 0
+    ? { path: target, query: new URLSearchParams() }
+    : { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
+}
+
+/** Empty when the request has none; the first of several. */
+export function header({ wire }: Exchange, name: string): string {
+  return wire.request.headerValues(name)[0] ?? '';
+}
+
+/** The media type of the body, without parameters; empty when none is given. */
+export function contentType(exchange: Exchange): string {
+  return header(exchange, 'content-type').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** Undefined when there is no body. Throws 413, 415 or BadRequest. */
+export async function readBody(exchange: Exchange, accepted: readonly string[]): Promise<Json | undefined> {
+  const text = await readText(exchange);
+  if (text === '') return undefined;
+  const type = contentType(exchange) || 'application/json';
+  if (!accepted.includes(type)) throw ApiError.unsupportedMediaType(accepted);
+  try {
+    return type.endsWith('yaml') ? parseJson(JSON.stringify(parseYaml(text))) : parseJson(text);
+  } catch (error) {
+    throw ApiError.badRequest(`the object provided is unrecognized: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function readText({ wire }: Exchange): Promise<string> {
+  const body = await wire.readBody();
+  if (wire.request.bodyBytes > bodyLimitBytes) throw ApiError.tooLarge(bodyLimitBytes);
+  return body.toString();
+}

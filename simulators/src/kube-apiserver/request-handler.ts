@@ -1,0 +1,135 @@
+/** A request's way through the rooms: record, fault, authentication, impersonation, authorisation, then the answer. */
+import { ExchangeAborted } from '../exchange.ts';
+import type { Exchange as WireExchange } from '../exchange.ts';
+import { ApiError } from './api-error.ts';
+import type { Authentication, Caller } from './authentication.ts';
+import { requireAccess } from './authorization.ts';
+import type { Authorizer } from './authorization.ts';
+import type { ClusterState } from './cluster-state.ts';
+import { discoveryDocument, healthText } from './discovery.ts';
+import { header, splitTarget } from './exchange.ts';
+import type { AuthenticatedExchange, Exchange } from './exchange.ts';
+import { applyFault } from './fault-application.ts';
+import type { Faults } from './faults.ts';
+import { impersonate } from './impersonation.ts';
+import { openApiDocument } from './openapi.ts';
+import { negotiate } from './printing/accept.ts';
+import { Reply } from './reply.ts';
+import { parseResourceRequest } from './request-info.ts';
+import type { ResourceRequest } from './request-info.ts';
+import { serveDelete, serveDeleteCollection } from './verbs/delete.ts';
+import { servePodLog } from './verbs/pod-log.ts';
+import { serveGet, serveList } from './verbs/read.ts';
+import type { ResourceExchange } from './verbs/resource-exchange.ts';
+import { serveWatch } from './verbs/watch.ts';
+import { serveCreate, servePatch, serveUpdate } from './verbs/write.ts';
+
+export interface RequestRooms {
+  readonly cluster: ClusterState;
+  readonly faults: Faults;
+  readonly authentication: Authentication;
+  readonly authorize: Authorizer;
+}
+
+/** Never rejects, but for the client's leaving. */
+export async function handleRequest(rooms: RequestRooms, wire: WireExchange): Promise<void> {
+  const exchange: Exchange = { wire, reply: new Reply(wire), ...splitTarget(wire.request.path) };
+  try {
+    const fault = rooms.faults.take(wire.request);
+    if (fault !== undefined && (await applyFault(fault, exchange)) === 'answered') return;
+    await answer(rooms, exchange);
+  } catch (error) {
+    await refuse(exchange, error);
+  }
+}
+
+async function answer(rooms: RequestRooms, exchange: Exchange): Promise<void> {
+  const { request } = exchange.wire;
+  const caller = impersonate(request, rooms.authentication.authenticate(request), rooms.authorize);
+  const info = parseResourceRequest(request.method, exchange.path, exchange.query);
+  if (info === undefined) await serveDocument(rooms, { ...exchange, caller });
+  else await serveResource(rooms, { ...exchange, caller }, info);
+}
+
+async function serveDocument(rooms: RequestRooms, exchange: AuthenticatedExchange): Promise<void> {
+  const { caller, path, query, reply } = exchange;
+  const { method } = exchange.wire.request;
+  requireAccess(rooms.authorize, { caller, verb: method.toLowerCase(), path });
+  const health = healthText(path, query);
+  if (health !== undefined) return reply.send(200, 'text/plain; charset=utf-8', health);
+  const document = discoveryDocument(rooms.cluster, path) ?? openApiDocument(rooms.cluster, path);
+  if (document === undefined) return reply.send(404, 'text/plain; charset=utf-8', '404 page not found\n');
+  if (method !== 'GET' && method !== 'HEAD') throw ApiError.methodNotAllowed();
+  await reply.json(200, document);
+}
+
+async function serveResource(rooms: RequestRooms, exchange: AuthenticatedExchange, info: ResourceRequest): Promise<void> {
+  const { cluster } = rooms;
+  requireAccess(rooms.authorize, accessOf(exchange.caller, info));
+  const definition = cluster.registry.byResource(info.group, info.version, info.resource);
+  if (definition === undefined) throw ApiError.noResource();
+  const resourceExchange: ResourceExchange = { ...exchange, cluster, definition, info, form: negotiate(header(exchange, 'accept')) };
+  await serveVerb(resourceExchange);
+}
+
+function accessOf(caller: Caller, info: ResourceRequest): Parameters<Authorizer>[0] {
+  return { caller, ...info };
+}
+
+async function serveVerb(exchange: ResourceExchange): Promise<void> {
+  const { definition, info } = exchange;
+  if (info.subresource !== '') return serveSubresource(exchange);
+  // Objects of a namespaced resource are named within a namespace only.
+  if (definition.namespaced !== (info.namespace !== '') && (info.name !== '' || info.verb === 'create' || info.namespace !== '')) throw ApiError.noResource();
+  if (!definition.verbs.includes(info.verb)) throw ApiError.methodNotAllowed();
+  switch (info.verb) {
+    case 'get':
+      return serveGet(exchange);
+    case 'list':
+      return serveList(exchange);
+    case 'watch':
+      return serveWatch(exchange);
+    case 'create':
+      if (info.name !== '') throw ApiError.methodNotAllowed();
+      return serveCreate(exchange);
+    case 'update':
+      if (info.name === '') throw ApiError.methodNotAllowed();
+      return serveUpdate(exchange);
+    case 'patch':
+      if (info.name === '') throw ApiError.methodNotAllowed();
+      return servePatch(exchange);
+    case 'delete':
+      return serveDelete(exchange);
+    case 'deletecollection':
+      return serveDeleteCollection(exchange);
+  }
+}
+
+async function serveSubresource(exchange: ResourceExchange): Promise<void> {
+  const { definition, info } = exchange;
+  if (info.subresource === 'log' && definition.kind === 'Pod') {
+    if (info.verb !== 'get') throw ApiError.methodNotAllowed();
+    return servePodLog(exchange);
+  }
+  if (info.subresource !== 'status' || !definition.hasStatus) throw ApiError.noResource();
+  switch (info.verb) {
+    case 'get':
+      return serveGet(exchange);
+    case 'update':
+      return serveUpdate(exchange);
+    case 'patch':
+      return servePatch(exchange);
+    default:
+      throw ApiError.methodNotAllowed();
+  }
+}
+
+async function refuse({ reply, wire }: Exchange, error: unknown): Promise<void> {
+  // Nobody is left to tell.
+  if (error instanceof ExchangeAborted || reply.closed.aborted) return;
+  // A stream that broke after its head was sent can only be cut.
+  if (reply.begun) return wire.reset();
+  const failure = error instanceof ApiError ? error : ApiError.internal(error instanceof Error ? error.message : String(error));
+  const challenge = failure.code === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+  await reply.json(failure.code, failure.toStatus(), { ...failure.headers, ...challenge });
+}

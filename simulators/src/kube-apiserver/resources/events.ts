@@ -1,0 +1,64 @@
+import { at, numberAt, objectAt, textAt } from '../json.ts';
+import type { KubeObject } from '../kube-object.ts';
+import { nameOf } from '../kube-object.ts';
+import { plainSchema } from '../patch/merge-schema.ts';
+import { age } from '../printing/human-duration.ts';
+import { text, wide } from './columns.ts';
+import { defineResource } from './resource-definition.ts';
+import type { ResourceDefinition } from './resource-definition.ts';
+
+const involved = (field: string) => (event: KubeObject) => textAt(event, 'involvedObject', field);
+
+/** The core/v1 form, which is what `kubectl get events` and `kubectl describe` ask for. */
+export const events: ResourceDefinition = defineResource({
+  resource: 'events',
+  singular: 'event',
+  kind: 'Event',
+  namespaced: true,
+  shortNames: ['ev'],
+  mergeSchema: plainSchema,
+  columns: [
+    text('Last Seen', lastSeen),
+    text('Type', (event) => textAt(event, 'type')),
+    text('Reason', (event) => textAt(event, 'reason')),
+    text('Object', (event) => `${involved('kind')(event).toLowerCase()}/${involved('name')(event)}`),
+    wide(text('Subobject', (event) => involved('fieldPath')(event))),
+    wide(text('Source', source)),
+    text('Message', (event) => textAt(event, 'message').trim()),
+    wide(
+      text('First Seen', (event, now) =>
+        age(textAt(event, 'firstTimestamp') || textAt(event, 'eventTime'), now),
+      ),
+    ),
+    wide(text('Count', (event) => String(numberAt(event, 'count') ?? 1))),
+    wide(text('Name', nameOf)),
+  ],
+  selectableFields: {
+    'involvedObject.kind': involved('kind'),
+    'involvedObject.namespace': involved('namespace'),
+    'involvedObject.name': involved('name'),
+    'involvedObject.uid': involved('uid'),
+    'involvedObject.apiVersion': involved('apiVersion'),
+    'involvedObject.resourceVersion': involved('resourceVersion'),
+    'involvedObject.fieldPath': involved('fieldPath'),
+    reason: (event) => textAt(event, 'reason'),
+    reportingComponent: (event) => textAt(event, 'reportingComponent'),
+    source: (event) => textAt(event, 'source', 'component') || textAt(event, 'reportingComponent'),
+    type: (event) => textAt(event, 'type'),
+  },
+});
+
+function lastSeen(event: KubeObject, now: number): string {
+  return age(
+    textAt(event, 'series', 'lastObservedTime') ||
+      textAt(event, 'lastTimestamp') ||
+      textAt(event, 'eventTime'),
+    now,
+  );
+}
+
+function source(event: KubeObject): string {
+  const component = textAt(event, 'source', 'component') || textAt(event, 'reportingComponent');
+  const host = textAt(objectAt(event, 'source'), 'host');
+  return at(event, 'source', 'host') === undefined || host === '' ? component : `${component}, ${host}`;
+}

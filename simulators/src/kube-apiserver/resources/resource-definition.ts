@@ -1,0 +1,102 @@
+/**
+ * What the simulator knows of one kind of resource. Each kind has a file that fills this shape; the rooms that serve requests know
+ * nothing of kinds. A definition is plain data and functions without state, so that custom resources can be made into one too.
+ */
+import type { StatusCause } from '../api-error.ts';
+import type { Clock } from '../clock.ts';
+import type { Caller } from '../authentication.ts';
+import type { KubeObject } from '../kube-object.ts';
+import type { MergeSchema } from '../patch/merge-schema.ts';
+import type { FieldReader } from '../selectors/field-selector.ts';
+
+export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
+
+export const everyVerb: readonly Verb[] = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'update',
+  'watch',
+];
+
+export interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format: '' | 'name';
+  /** 0 is always shown, 1 only by `-o wide`. */
+  readonly priority: 0 | 1;
+  readonly description: string;
+  value(object: KubeObject, now: number): string | number | boolean;
+}
+
+/** What defaulting may need to know beside the object. */
+export interface AdmissionContext {
+  readonly clock: Clock;
+  /** The stored state on update, undefined on create. */
+  readonly previous: KubeObject | undefined;
+  /** A cluster IP that no service has. */
+  allocateClusterIp(): string;
+}
+
+export interface ResourceDefinition {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** Plural, as in paths. */
+  readonly resource: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  readonly verbs: readonly Verb[];
+  /** Whether status is written through `/status` only, and `generation` counts changes of the rest. */
+  readonly hasStatus: boolean;
+  /** After NAME, which every resource has, and before AGE if `ages`. */
+  readonly columns: readonly Column[];
+  readonly selectableFields: Readonly<Record<string, FieldReader>>;
+  /** How strategic merge patch treats lists; undefined: this kind takes JSON and merge patches only. */
+  readonly mergeSchema: MergeSchema | undefined;
+  /** Fills in what the real server would, on create and on update. */
+  default(object: KubeObject, context: AdmissionContext): KubeObject;
+  /** Causes for 422; `previous` on update. */
+  validate(object: KubeObject, previous: KubeObject | undefined): readonly StatusCause[];
+  /** Whether deleting only marks the object, and a controller (the kubelet, of namespaces the namespace controller) removes it later. */
+  terminates(object: KubeObject): boolean;
+  /** How long a marked object may take when the caller does not say. */
+  gracePeriodSeconds(object: KubeObject): number;
+  /** For resources that are answered and never stored, like reviews. */
+  readonly answer: ((object: KubeObject, caller: Caller) => KubeObject) | undefined;
+}
+
+type Required = 'resource' | 'singular' | 'kind' | 'namespaced';
+
+/** A definition with the ordinary answers for everything that is not given. */
+export function defineResource(
+  given: Pick<ResourceDefinition, Required> & Partial<ResourceDefinition>,
+): ResourceDefinition {
+  return {
+    group: '',
+    version: 'v1',
+    shortNames: [],
+    categories: [],
+    verbs: everyVerb,
+    hasStatus: false,
+    columns: [],
+    selectableFields: {},
+    mergeSchema: undefined,
+    default: (object) => object,
+    validate: () => [],
+    terminates: () => false,
+    gracePeriodSeconds: () => 0,
+    answer: undefined,
+    ...given,
+  };
+}
+
+export function apiVersionOf(definition: Pick<ResourceDefinition, 'group' | 'version'>): string {
+  return definition.group === '' ? definition.version : `${definition.group}/${definition.version}`;
+}

@@ -1,0 +1,84 @@
+/** The resources that are served. Built-in ones are given at the start; others may come and go while the server runs. */
+import { configMaps } from './config-maps.ts';
+import { deployments } from './deployments.ts';
+import { endpointSlices } from './endpoint-slices.ts';
+import { events } from './events.ts';
+import { leases } from './leases.ts';
+import { namespaces } from './namespaces.ts';
+import { nodes } from './nodes.ts';
+import { pods } from './pods.ts';
+import { replicaSets } from './replica-sets.ts';
+import { apiVersionOf } from './resource-definition.ts';
+import type { ResourceDefinition } from './resource-definition.ts';
+import { secrets } from './secrets.ts';
+import { selfSubjectReviews } from './self-subject-reviews.ts';
+import { serviceAccounts } from './service-accounts.ts';
+import { services } from './services.ts';
+
+export const builtInResources: readonly ResourceDefinition[] = [
+  configMaps,
+  events,
+  namespaces,
+  nodes,
+  pods,
+  secrets,
+  serviceAccounts,
+  services,
+  deployments,
+  replicaSets,
+  endpointSlices,
+  leases,
+  selfSubjectReviews,
+];
+
+export interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
+export class ResourceRegistry {
+  readonly #byPath = new Map<string, ResourceDefinition>();
+  readonly #byKind = new Map<string, ResourceDefinition>();
+
+  constructor(definitions: readonly ResourceDefinition[]) {
+    for (const definition of definitions) this.add(definition);
+  }
+
+  add(definition: ResourceDefinition): void {
+    this.#byPath.set(`${apiVersionOf(definition)}/${definition.resource}`, definition);
+    this.#byKind.set(`${apiVersionOf(definition)}/${definition.kind}`, definition);
+  }
+
+  remove(definition: ResourceDefinition): void {
+    this.#byPath.delete(`${apiVersionOf(definition)}/${definition.resource}`);
+    this.#byKind.delete(`${apiVersionOf(definition)}/${definition.kind}`);
+  }
+
+  byResource(group: string, version: string, resource: string): ResourceDefinition | undefined {
+    return this.#byPath.get(`${apiVersionOf({ group, version })}/${resource}`);
+  }
+
+  byKind(apiVersion: string, kind: string): ResourceDefinition | undefined {
+    return this.#byKind.get(`${apiVersion}/${kind}`);
+  }
+
+  all(): readonly ResourceDefinition[] {
+    return [...this.#byPath.values()];
+  }
+
+  /** Each once, in the order in which they were first added. */
+  groupVersions(): readonly GroupVersion[] {
+    const found = new Map<string, GroupVersion>();
+    for (const { group, version } of this.#byPath.values()) {
+      const key = apiVersionOf({ group, version });
+      if (!found.has(key)) found.set(key, { group, version });
+    }
+    return [...found.values()];
+  }
+
+  of(groupVersion: GroupVersion): readonly ResourceDefinition[] {
+    return this.all().filter(
+      ({ group, version }) => group === groupVersion.group && version === groupVersion.version,
+    );
+  }
+}

@@ -1,0 +1,83 @@
+/** create, update and patch, on objects and on their status. */
+import { ApiError } from '../api-error.ts';
+import { contentType, readBody } from '../exchange.ts';
+import { isJsonObject } from '../json.ts';
+import type { Json } from '../json.ts';
+import { nameOf, namespaceOf, parseKubeObject, withMeta } from '../kube-object.ts';
+import type { KubeObject } from '../kube-object.ts';
+import { applyJsonPatch } from '../patch/json-patch.ts';
+import { applyMergePatch } from '../patch/merge-patch.ts';
+import type { MergeSchema } from '../patch/merge-schema.ts';
+import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
+import { apiVersionOf } from '../resources/resource-definition.ts';
+import type { WriteOptions } from '../store/object-store.ts';
+import { formObject, isDryRun } from './resource-exchange.ts';
+import type { ResourceExchange } from './resource-exchange.ts';
+
+const objectTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'].slice(0, 2);
+const jsonPatch = 'application/json-patch+json';
+const mergePatch = 'application/merge-patch+json';
+const strategicMergePatch = 'application/strategic-merge-patch+json';
+
+export async function serveCreate(exchange: ResourceExchange): Promise<void> {
+  const { caller, cluster, definition, query, reply } = exchange;
+  const dryRun = isDryRun(query);
+  const object = inNamespace(exchange, await readObject(exchange));
+  const created = definition.answer === undefined ? cluster.objects.create(definition, object, { dryRun }) : definition.answer(object, caller);
+  await reply.json(201, formObject(exchange, created));
+}
+
+export async function serveUpdate(exchange: ResourceExchange): Promise<void> {
+  const { cluster, definition, info, reply } = exchange;
+  const options = writeOptions(exchange);
+  const object = inNamespace(exchange, await readObject(exchange));
+  const updated = cluster.objects.change(definition, info.namespace, info.name, () => object, options);
+  await reply.json(200, formObject(exchange, updated));
+}
+
+export async function servePatch(exchange: ResourceExchange): Promise<void> {
+  const { cluster, definition, info, reply } = exchange;
+  const options = writeOptions(exchange);
+  const apply = patcher(contentType(exchange), definition.mergeSchema);
+  const patch = await readBody(exchange, [contentType(exchange)]);
+  if (patch === undefined) throw ApiError.badRequest('the patch is empty');
+  const patched = cluster.objects.change(definition, info.namespace, info.name, (current) => parseKubeObject(apply(current, patch)), options);
+  await reply.json(200, formObject(exchange, patched));
+}
+
+function patcher(type: string, schema: MergeSchema | undefined): (current: KubeObject, patch: Json) => Json {
+  if (type === jsonPatch) return applyJsonPatch;
+  if (type === mergePatch) return applyMergePatch;
+  if (type !== strategicMergePatch || schema === undefined) {
+    throw ApiError.unsupportedMediaType([jsonPatch, mergePatch, ...(schema === undefined ? [] : [strategicMergePatch])]);
+  }
+  return (current, patch) => {
+    if (!isJsonObject(patch)) throw ApiError.badRequest('a strategic merge patch must be a JSON object');
+    return applyStrategicMergePatch(current, patch, schema);
+  };
+}
+
+async function readObject(exchange: ResourceExchange): Promise<KubeObject> {
+  const { definition } = exchange;
+  const expected = { apiVersion: apiVersionOf(definition), kind: definition.kind };
+  const object = parseKubeObject(await readBody(exchange, objectTypes), expected);
+  if (object.kind !== expected.kind || object.apiVersion !== expected.apiVersion) {
+    const given = `${object.kind} in version "${object.apiVersion}"`;
+    throw ApiError.badRequest(`${given} cannot be handled as a ${definition.kind}`);
+  }
+  return object;
+}
+
+/** The path decides the namespace; a body may repeat it and not contradict it. */
+function inNamespace({ definition, info }: ResourceExchange, object: KubeObject): KubeObject {
+  if (!definition.namespaced) return object;
+  const given = namespaceOf(object);
+  if (given !== '' && given !== info.namespace) {
+    throw ApiError.badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  return withMeta(object, { namespace: info.namespace, ...(nameOf(object) === '' && info.name !== '' ? { name: info.name } : {}) });
+}
+
+function writeOptions({ info, query }: ResourceExchange): WriteOptions {
+  return { scope: info.subresource === 'status' ? 'status' : 'main', dryRun: isDryRun(query) };
+}
