@@ -1,0 +1,37 @@
+/** The errors of this package; codes, texts and HTTP status live here and nowhere else. */
+
+import { RoundhouseError } from '@roundhouse/transport';
+import type { CatalogueEntry, ErrorDetails } from '@roundhouse/transport';
+
+export const kubernetesErrors = {
+  ERR_RH_KUBECONFIG_INVALID: {
+    summary: 'A kubeconfig cannot be read as one.',
+    remedy:
+      'Correct what the message names; `kubectl --kubeconfig FILE config view` reads by the same rules.',
+    retry: 'never',
+    httpStatus: 500,
+  },
+  ERR_RH_CONTEXT_UNUSABLE: {
+    summary:
+      'A context of a kubeconfig cannot be used as it is: something that it refers to is missing or broken.',
+    remedy:
+      'Correct the cluster or the user that the message names; the other contexts are not touched by it.',
+    retry: 'after',
+    httpStatus: 503,
+  },
+  ERR_RH_CONTEXT_UNSUPPORTED: {
+    summary: 'A context of a kubeconfig asks for something that is not supported.',
+    remedy:
+      'Use a token, a token file or a client certificate for this context, and a server that is reached directly.',
+    retry: 'never',
+    httpStatus: 503,
+  },
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type KubernetesErrorCode = keyof typeof kubernetesErrors;
+
+export class KubernetesError extends RoundhouseError<KubernetesErrorCode> {
+  constructor(code: KubernetesErrorCode, message: string, details: ErrorDetails = {}) {
+    super(code, kubernetesErrors[code], message, details);
+  }
+}
