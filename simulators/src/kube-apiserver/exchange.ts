@@ -5,6 +5,7 @@ import { ApiError } from './api-error.ts';
 import type { Caller } from './authentication.ts';
 import { parseJson } from './json.ts';
 import type { Json } from './json.ts';
+import { decodeProtobufObject, protobufType } from './protobuf/envelope.ts';
 import type { Reply } from './reply.ts';
 
 export interface Exchange {
@@ -39,21 +40,25 @@ export function contentType(exchange: Exchange): string {
   return header(exchange, 'content-type').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
+/** The forms in which an object may be sent. */
+export const objectTypes: readonly string[] = ['application/json', 'application/yaml', protobufType];
+
 /** Undefined when there is no body. Throws 413, 415 or BadRequest. */
-export async function readBody(exchange: Exchange, accepted: readonly string[]): Promise<Json | undefined> {
-  const text = await readText(exchange);
-  if (text === '') return undefined;
+export async function readBody(exchange: Exchange, accepted: readonly string[] = objectTypes): Promise<Json | undefined> {
+  const bytes = await readBytes(exchange);
+  if (bytes.length === 0) return undefined;
   const type = contentType(exchange) || 'application/json';
   if (!accepted.includes(type)) throw ApiError.unsupportedMediaType(accepted);
+  if (type === protobufType) return decodeProtobufObject(bytes);
   try {
-    return type.endsWith('yaml') ? parseJson(JSON.stringify(parseYaml(text))) : parseJson(text);
+    return type === 'application/yaml' ? parseJson(JSON.stringify(parseYaml(bytes.toString()))) : parseJson(bytes.toString());
   } catch (error) {
     throw ApiError.badRequest(`the object provided is unrecognized: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-async function readText({ wire }: Exchange): Promise<string> {
+async function readBytes({ wire }: Exchange): Promise<Buffer> {
   const body = await wire.readBody();
   if (wire.request.bodyBytes > bodyLimitBytes) throw ApiError.tooLarge(bodyLimitBytes);
-  return body.toString();
+  return body;
 }

@@ -31,7 +31,7 @@ export async function serveDeleteCollection(exchange: ResourceExchange): Promise
 
 /** From the body (DeleteOptions) or the query. */
 async function removeOptions(exchange: ResourceExchange): Promise<RemoveOptions> {
-  const body = await readBody(exchange, ['application/json', 'application/yaml']);
+  const body = await readBody(exchange);
   const grace = numberAt(body, 'gracePeriodSeconds') ?? seconds(exchange.query.get('gracePeriodSeconds'));
   const preconditions = { uid: textAt(body, 'preconditions', 'uid'), resourceVersion: textAt(body, 'preconditions', 'resourceVersion') };
   return { gracePeriodSeconds: grace, preconditions, dryRun: isDryRun(exchange.query) || hasDryRun(body) };

@@ -14,7 +14,6 @@ import type { WriteOptions } from '../store/object-store.ts';
 import { formObject, isDryRun } from './resource-exchange.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
 
-const objectTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'].slice(0, 2);
 const jsonPatch = 'application/json-patch+json';
 const mergePatch = 'application/merge-patch+json';
 const strategicMergePatch = 'application/strategic-merge-patch+json';
@@ -60,7 +59,7 @@ function patcher(type: string, schema: MergeSchema | undefined): (current: KubeO
 async function readObject(exchange: ResourceExchange): Promise<KubeObject> {
   const { definition } = exchange;
   const expected = { apiVersion: apiVersionOf(definition), kind: definition.kind };
-  const object = parseKubeObject(await readBody(exchange, objectTypes), expected);
+  const object = parseKubeObject(await readBody(exchange), expected);
   if (object.kind !== expected.kind || object.apiVersion !== expected.apiVersion) {
     const given = `${object.kind} in version "${object.apiVersion}"`;
     throw ApiError.badRequest(`${given} cannot be handled as a ${definition.kind}`);
