@@ -1,0 +1,35 @@
+// The demo as one owned thing: clusters, files, gateway. What was opened last is closed first.
+
+import { relative } from 'node:path';
+import { clientKubeconfig, clustersKubeconfig } from './kubeconfigs.ts';
+import { DemoFolder } from './demo-folder.ts';
+import { openGateway } from './gateway-in-front.ts';
+import type { DemoOptions } from './options.ts';
+import { openCluster } from './simulated-cluster.ts';
+import type { DemoFacts } from './things-to-try.ts';
+
+export interface Demo extends AsyncDisposable {
+  readonly facts: DemoFacts;
+  /** Removes the files at once, for a process that is about to end without closing anything. */
+  removeFiles(): void;
+}
+
+export async function openDemo(options: DemoOptions): Promise<Demo> {
+  await using resources = new AsyncDisposableStack();
+  const folder = resources.use(await DemoFolder.open(options.folder));
+  const clusters = [resources.use(await openCluster('alpha')), resources.use(await openCluster('beta'))];
+  const clustersFile = await folder.write('clusters.kubeconfig', clustersKubeconfig(clusters));
+  const gateway = resources.use(await openGateway({ ...options, clustersFile }));
+  const names = clusters.map(({ name }) => name);
+  const kubeconfig = await folder.write('kubeconfig', clientKubeconfig(gateway.url, names));
+  const owned = resources.move();
+  return {
+    facts: {
+      gatewayUrl: gateway.url,
+      adminUrl: gateway.adminUrl,
+      kubeconfig: relative(process.cwd(), kubeconfig),
+    },
+    removeFiles: () => folder[Symbol.dispose](),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

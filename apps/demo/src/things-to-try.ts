@@ -1,0 +1,57 @@
+import { styleText } from 'node:util';
+import { defaultAdminPort } from './options.ts';
+
+export interface DemoFacts {
+  readonly gatewayUrl: string;
+  readonly adminUrl: string;
+  /** As a person in the folder where the demo was started writes it. */
+  readonly kubeconfig: string;
+}
+
+interface Attempt {
+  readonly command: string;
+  readonly shows: string;
+}
+
+/** What is printed once the demo is up. Colours follow the terminal and NO_COLOR. */
+export function describeDemo(facts: DemoFacts): string {
+  const attempts = thingsToTry(facts);
+  const width = Math.max(...attempts.map(({ command }) => command.length));
+  const lines = attempts.map(
+    ({ command, shows }) => `  ${command.padEnd(width)}  ${styleText('dim', `# ${shows}`)}`,
+  );
+  return `${styleText('bold', 'Roundhouse: clusters alpha and beta behind one gateway')}
+
+  gateway  ${facts.gatewayUrl}
+  admin    ${facts.adminUrl}
+
+In another shell:
+
+  export KUBECONFIG=${facts.kubeconfig}
+${lines.join('\n')}
+
+Ctrl-C stops it and leaves nothing behind.
+`;
+}
+
+function thingsToTry({ adminUrl }: DemoFacts): readonly Attempt[] {
+  const adminFlag = adminUrl.endsWith(`:${defaultAdminPort}`) ? '' : ` --admin ${adminUrl}`;
+  return [
+    { command: 'kubectl --context alpha get pods -A -o wide', shows: 'what runs on alpha' },
+    { command: 'kubectl --context alpha get pods -A -w', shows: 'deployments grow and shrink' },
+    { command: 'kubectl --context alpha logs -f deploy/signals', shows: 'a line a second' },
+    {
+      command: 'kubectl --context alpha create configmap mine --from-literal=a=b',
+      shows: 'then describe it, apply over it, delete it',
+    },
+    { command: 'kubectl --context alpha describe deploy signals', shows: 'with its events' },
+    { command: 'kubectl --context alpha api-resources', shows: 'what there is' },
+    { command: 'kubectl --context beta get deploy -A', shows: 'the other cluster, the same gateway' },
+    {
+      command: `npx roundhouse transports${adminFlag}`,
+      shows: 'one transport a cluster, however many kubectls run',
+    },
+    { command: `npx roundhouse clusters -o wide${adminFlag}`, shows: 'state, identity, expiry' },
+    { command: `curl ${adminUrl}/metrics`, shows: 'the same in numbers' },
+  ];
+}
