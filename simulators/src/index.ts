@@ -6,3 +6,22 @@ export {
   type IssuedCertificate,
   type KeyAlgorithm,
 } from './certificate-authority.ts';
+export type { WaitOptions } from './change-signal.ts';
+export { ExchangeAborted, type Exchange, type Handler, type Reply, type ReplyHeaders } from './exchange.ts';
+export type { GoawayOptions, RecordedConnection, RecordedTls } from './recorded-connection.ts';
+export type { HttpProtocol, RecordedRequest, RequestOutcome } from './recorded-request.ts';
+export {
+  RecordingServer,
+  type RecordingServerOptions,
+  type RecordingTlsOptions,
+} from './recording-server.ts';
+export { ApiError } from './kube-apiserver/api-error.ts';
+export type { AuthenticationOptions, Caller, TokenUser } from './kube-apiserver/authentication.ts';
+export { allowAuthenticated, type Access, type Authorizer } from './kube-apiserver/authorization.ts';
+export type { Clock, Timer } from './kube-apiserver/clock.ts';
+export type { ActiveFault, Fault, FaultRule, Moment } from './kube-apiserver/faults.ts';
+export type { Json, JsonObject } from './kube-apiserver/json.ts';
+export { KubeApiserver, type KubeApiserverOptions } from './kube-apiserver/kube-apiserver.ts';
+export type { KubeObject } from './kube-apiserver/kube-object.ts';
+export type { ListReference, ObjectReference } from './kube-apiserver/store/store-access.ts';
+export { Workload, type WorkloadOptions } from './kube-apiserver/workload.ts';

@@ -64,7 +64,8 @@ test('a stream gives its lines in order, by match and by iteration', async () =>
 test('a line that does not come in time is an error that shows the lines that came', async () => {
   const kubectl = await script('echo trouble >&2; echo one; exec sleep 60');
   await using stream = await KubectlStream.start(kubectl, ['get', '-w'], { kubeconfig });
-  await assert.rejects(stream.nextLine('two', { timeoutMs: 300 }), (error: Error) =>
+  await stream.nextLine('one');
+  await assert.rejects(stream.nextLine('two', { timeoutMs: 200 }), (error: Error) =>
     /get -w gave no line with two\nstdout:\none\nstderr:\ntrouble/.test(error.message),
   );
 });
