@@ -61,6 +61,7 @@ export abstract class Connection {
   lastUsedAt: number;
   /** Exchanges that were ever sent on it. */
   requests = 0;
+  #hasIdled = false;
   protected readonly owner: ConnectionOwner;
   #state: ConnectionState = 'idle';
   readonly #riding: Record<RequestKind, number> = { unary: 0, stream: 0 };
@@ -82,6 +83,16 @@ export abstract class Connection {
 
   ridingOf(kind: RequestKind): number {
     return this.#riding[kind];
+  }
+
+  /** Whether it was kept for later: the peer may have closed it meanwhile, and the news may still be on its way. */
+  get kept(): boolean {
+    return this.#hasIdled || this.requests > 0;
+  }
+
+  /** For the transport: nobody has a use for it at present. */
+  idles(): void {
+    this.#hasIdled = true;
   }
 
   /** Whether one more exchange of this kind may be sent now. */

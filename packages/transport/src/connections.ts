@@ -66,12 +66,18 @@ export class Connections {
 
   /** Returns the one that is idle longest where more than `maxIdle` are. */
   keepIdle(connection: Connection, maxIdle: number): Connection | undefined {
+    connection.idles();
     if (connection.protocol === 'h2') {
       const idle = [...this.#sessions].filter((session) => session.state === 'idle');
       return idle.length > maxIdle ? idle[0] : undefined;
     }
     this.#idle.push(connection);
     return this.#idle.length > maxIdle ? this.#idle[0] : undefined;
+  }
+
+  /** The HTTP/1.1 connection that is idle longest. */
+  eldestIdle(): Connection | undefined {
+    return this.#idle[0];
   }
 
   forgetIdle(connection: Connection): void {

@@ -60,6 +60,7 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   #state: ExchangeState = 'waiting';
   #attempts = 0;
   #reusedConnection = false;
+  #needsFreshConnection = false;
   #controls: AttemptControls | undefined;
   #timer: Timer | undefined;
   #silenceTimer: Timer | undefined;
@@ -83,9 +84,12 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     return this.#state;
   }
 
-  /** Whether only a connection without history will do: an earlier attempt met one that was already dead. */
+  /**
+   * Whether only a connection without history will do: the last attempt met a kept-alive one that was dead, and others
+   * of its age may be, too. A session that was lost is known to be lost, so over HTTP/2 any that has room will do.
+   */
   get needsFreshConnection(): boolean {
-    return this.#attempts > 0;
+    return this.#needsFreshConnection;
   }
 
   get aborted(): boolean {
@@ -118,12 +122,13 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   }
 
   /** For the transport, just before it puts the exchange on a connection. */
-  assigned(connectionWasUsed: boolean): void {
+  assigned(connection: { readonly kept: boolean; readonly protocol: 'http/1.1' | 'h2' }): void {
     this.waitTimer?.cancel();
     this.waitTimer = undefined;
     this.#state = 'sent';
     this.#attempts += 1;
-    this.#reusedConnection = connectionWasUsed;
+    this.#reusedConnection = connection.kept;
+    this.#needsFreshConnection = this.#reusedConnection && connection.protocol === 'http/1.1';
   }
 
   attach(controls: AttemptControls): void {

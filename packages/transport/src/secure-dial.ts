@@ -181,6 +181,12 @@ function handshakeError(endpoint: Endpoint, cause: Error): TransportError {
       },
     );
   }
+  // The server knows none of the protocols that were offered (RFC 7301, section 3.2).
+  if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') {
+    return new TransportError('ERR_RH_ALPN_MISMATCH', `${endpoint.origin} does not speak ${endpoint.alpn}`, {
+      cause,
+    });
+  }
   return new TransportError('ERR_RH_TLS_FAILED', `no TLS with ${endpoint.origin}: ${reasonOf(cause)}`, {
     cause,
   });
@@ -191,5 +197,9 @@ function reasonOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.message === '') {
     return reasonOf(cause.errors[0]);
   }
-  return cause instanceof Error ? cause.message : String(cause);
+  if (!(cause instanceof Error)) {
+    return String(cause);
+  }
+  // OpenSSL's message is a line of its own log; what a person can use of it is the reason.
+  return 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : cause.message;
 }

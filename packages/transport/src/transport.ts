@@ -226,7 +226,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#waiting.remove(exchange);
     this.#connections.occupied(connection, exchange.kind);
     this.#owner.connectionBusy(connection);
-    exchange.assigned(connection.requests > 0);
+    exchange.assigned(connection);
     connection.send(exchange, this.#clock.now());
   }
 
@@ -234,7 +234,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   #offer(connection: Connection): void {
     for (const kind of kinds) {
       while (connection.hasRoom(kind) && this.#mayTake(connection, kind)) {
-        const exchange = this.#waiting.take(kind, connection.requests > 0);
+        const exchange = this.#waiting.take(kind, connection.kept);
         if (exchange === undefined) {
           break;
         }
@@ -251,7 +251,8 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     const draining = this.#state !== 'open' && this.#waiting.size === 0;
     const surplus =
       connection.protocol === 'http/1.1' && this.#unaryConnections() >= this.#limits.maxConnectionsPerHost;
-    if (draining || surplus) {
+    // At the limit it would stand in the way of a new one, for which somebody waits.
+    if (draining || surplus || (this.#waiting.needsFreshConnection && !this.#mayDial('unary'))) {
       connection.retire();
     } else {
       this.#keepIdle(connection);
@@ -309,6 +310,10 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
       while (this.#waiting.sizeOf(kind) > this.#dials.sizeOf(kind) && this.#mayDial(kind)) {
         this.#dials.start(kind);
       }
+    }
+    if (this.#waiting.needsFreshConnection && this.#dials.size === 0) {
+      // Nothing may be opened, but something idle that none of them can use counts: it makes room, and comes back here.
+      this.#connections.eldestIdle()?.retire();
     }
   }
 

@@ -3,50 +3,73 @@
 import type { Exchange } from './exchange.ts';
 import type { RequestKind } from './request.ts';
 
+/** In insertion order. Entries leave when they are taken, and when their exchange settles. */
+interface Line {
+  /** Those that only a connection without history can serve; a new one is theirs first, since no other helps them. */
+  readonly fresh: Set<Exchange>;
+  readonly any: Set<Exchange>;
+}
+
+/** Bounded by the transport's `maxWaitingPerHost` and `maxStreamsPerHost`. */
 export class WaitingList {
-  // In insertion order; bounded by the transport's maxWaitingPerHost and maxStreamsPerHost. Entries leave when they
-  // are taken, and when their exchange settles.
-  readonly #waiting: Readonly<Record<RequestKind, Set<Exchange>>> = { unary: new Set(), stream: new Set() };
+  readonly #lines: Readonly<Record<RequestKind, Line>> = {
+    unary: { fresh: new Set(), any: new Set() },
+    stream: { fresh: new Set(), any: new Set() },
+  };
 
   get size(): number {
-    return this.#waiting.unary.size + this.#waiting.stream.size;
+    return this.sizeOf('unary') + this.sizeOf('stream');
   }
 
   sizeOf(kind: RequestKind): number {
-    return this.#waiting[kind].size;
+    return this.#lines[kind].fresh.size + this.#lines[kind].any.size;
+  }
+
+  /** Whether one waits that no present connection can serve. */
+  get needsFreshConnection(): boolean {
+    return this.#lines.unary.fresh.size + this.#lines.stream.fresh.size > 0;
   }
 
   add(exchange: Exchange): void {
-    this.#waiting[exchange.kind].add(exchange);
+    const line = this.#lines[exchange.kind];
+    (exchange.needsFreshConnection ? line.fresh : line.any).add(exchange);
   }
 
   remove(exchange: Exchange): void {
-    this.#waiting[exchange.kind].delete(exchange);
+    const line = this.#lines[exchange.kind];
+    line.fresh.delete(exchange);
+    line.any.delete(exchange);
   }
 
-  /** The longest waiting one of this kind; with `used`, one that takes a connection on which something was sent. */
-  take(kind: RequestKind, used: boolean): Exchange | undefined {
-    for (const exchange of this.#waiting[kind]) {
-      if (!used || !exchange.needsFreshConnection) {
-        this.#waiting[kind].delete(exchange);
-        return exchange;
-      }
-    }
-    return undefined;
+  /** The longest waiting one of this kind that a connection can serve; `kept`: it is not a new one. */
+  take(kind: RequestKind, kept: boolean): Exchange | undefined {
+    const { fresh, any } = this.#lines[kind];
+    return (kept ? undefined : takeFirst(fresh)) ?? takeFirst(any);
   }
 
-  /** Whether as few as `count` of its kind have waited longer. */
+  /** Whether as few as `count` of its kind would be served before it. */
   isAmongFirst(exchange: Exchange, count: number): boolean {
+    const { fresh, any } = this.#lines[exchange.kind];
     let position = 0;
-    for (const other of this.#waiting[exchange.kind]) {
-      if (other === exchange) {
-        return position < count;
-      }
-      position += 1;
-      if (position >= count) {
-        return false;
+    for (const line of [fresh, any]) {
+      for (const other of line) {
+        if (position >= count) {
+          return false;
+        }
+        if (other === exchange) {
+          return true;
+        }
+        position += 1;
       }
     }
     return false;
   }
+}
+
+function takeFirst(line: Set<Exchange>): Exchange | undefined {
+  const first = line.values().next().value;
+  if (first !== undefined) {
+    line.delete(first);
+  }
+  return first;
 }
