@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { Command } from 'commander';
+import { formatDuration, parseDuration } from '../src/duration.ts';
+import { collectOptions, describeOptions } from '../src/schema-options.ts';
+
+const schema = {
+  type: 'object',
+  properties: {
+    kubeconfig: { type: 'array', items: { type: 'string' }, default: [], description: 'files' },
+    identity: { type: 'string', enum: ['impersonate', 'gateway'], description: 'who' },
+    drainTimeoutMs: { type: 'integer', default: 60_000, description: 'longest drain' },
+    maxHeaderBytes: { type: 'integer', default: 65_536, description: 'most' },
+    tlsCertFile: { type: 'string', description: 'certificate' },
+    insecure: { type: 'boolean', default: false, description: 'not verified' },
+    accessLog: { type: 'boolean', default: true, description: 'no access log' },
+    limits: {
+      type: 'object',
+      default: {},
+      properties: { maxIdle: { type: 'integer', default: 3, description: 'idle' } },
+    },
+  },
+};
+
+function parse(args: readonly string[], env: Readonly<Record<string, string>> = {}): Record<string, unknown> {
+  const command = new Command('x').exitOverride().configureOutput({ writeErr: () => {} });
+  const options = describeOptions(schema, 'RH_TEST_');
+  for (const { option } of options) command.addOption(option);
+  Object.assign(process.env, env);
+  try {
+    command.parse(args, { from: 'user' });
+  } finally {
+    for (const name of Object.keys(env)) delete process.env[name];
+  }
+  return collectOptions(command, options);
+}
+
+suite('flags from an options schema', () => {
+  test('every flag shows its default, its unit and its environment variable', () => {
+    const command = new Command('x').configureHelp({ helpWidth: 200 });
+    for (const { option } of describeOptions(schema, 'RH_TEST_')) command.addOption(option);
+    const help = command.helpInformation();
+    for (const line of [
+      /--kubeconfig <file\.\.\.> +files \(env: RH_TEST_KUBECONFIG\)/,
+      /--identity <choice> +who \(choices: "impersonate", "gateway", env: RH_TEST_IDENTITY\)/,
+      /--drain-timeout <duration> +longest drain \(default: 1m, env: RH_TEST_DRAIN_TIMEOUT\)/,
+      /--max-header-bytes <bytes> +most \(default: 65536, env: RH_TEST_MAX_HEADER_BYTES\)/,
+      /--tls-cert-file <file> +certificate/,
+      /--insecure +not verified/,
+      /--no-access-log +no access log/,
+      /--limits-max-idle <number> +idle \(default: 3, env: RH_TEST_LIMITS_MAX_IDLE\)/,
+    ]) {
+      assert.match(help, line);
+    }
+  });
+
+  test('only what was said reaches the program, nested as it parses it', () => {
+    assert.deepEqual(parse([]), {});
+    assert.deepEqual(
+      parse([
+        '--kubeconfig',
+        'a',
+        'b',
+        '--kubeconfig',
+        'c,d',
+        '--drain-timeout',
+        '90s',
+        '--limits-max-idle',
+        '0',
+        '--no-access-log',
+        '--insecure',
+      ]),
+      {
+        kubeconfig: ['a', 'b', 'c', 'd'],
+        drainTimeoutMs: 90_000,
+        limits: { maxIdle: 0 },
+        accessLog: false,
+        insecure: true,
+      },
+    );
+  });
+
+  test('the environment counts where no flag does', () => {
+    const env = { RH_TEST_KUBECONFIG: 'a,b', RH_TEST_DRAIN_TIMEOUT: '5m', RH_TEST_LIMITS_MAX_IDLE: '9' };
+    assert.deepEqual(parse([], env), {
+      kubeconfig: ['a', 'b'],
+      drainTimeoutMs: 300_000,
+      limits: { maxIdle: 9 },
+    });
+    assert.deepEqual(parse(['--limits-max-idle', '1'], { RH_TEST_LIMITS_MAX_IDLE: '9' }), {
+      limits: { maxIdle: 1 },
+    });
+  });
+
+  for (const args of [
+    ['--drain-timeout', '90'],
+    ['--max-header-bytes', 'many'],
+    ['--identity', 'nobody'],
+    ['--limits-max-idle', ''],
+  ]) {
+    test(`"${args.join(' ')}" is refused`, () => {
+      assert.throws(() => parse(args), /is invalid/);
+    });
+  }
+
+  test('durations are written as they are read', () => {
+    for (const [text, ms] of [
+      ['0', 0],
+      ['250ms', 250],
+      ['90s', 90_000],
+      ['1m', 60_000],
+      ['2h', 7_200_000],
+    ] as const) {
+      assert.equal(parseDuration(text), ms);
+      assert.equal(formatDuration(ms), text);
+    }
+    assert.equal(parseDuration('1.5s'), 1_500);
+    for (const text of ['', '5', '-1s', '5 s', '1d', 's']) assert.equal(parseDuration(text), undefined, text);
+  });
+});
