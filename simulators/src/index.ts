@@ -10,11 +10,8 @@ export type { WaitOptions } from './change-signal.ts';
 export { ExchangeAborted, type Exchange, type Handler, type Reply, type ReplyHeaders } from './exchange.ts';
 export type { GoawayOptions, RecordedConnection, RecordedTls } from './recorded-connection.ts';
 export type { HttpProtocol, RecordedRequest, RequestOutcome } from './recorded-request.ts';
-export {
-  RecordingServer,
-  type RecordingServerOptions,
-  type RecordingTlsOptions,
-} from './recording-server.ts';
+export { RecordingServer, type RecordingServerOptions } from './recording-server.ts';
+export type { RecordingTlsOptions } from './recording-tls.ts';
 export { ApiError } from './kube-apiserver/api-error.ts';
 export type { AuthenticationOptions, Caller, TokenUser } from './kube-apiserver/authentication.ts';
 export { allowAuthenticated, type Access, type Authorizer } from './kube-apiserver/authorization.ts';
@@ -25,3 +22,4 @@ export { KubeApiserver, type KubeApiserverOptions } from './kube-apiserver/kube-
 export type { KubeObject } from './kube-apiserver/kube-object.ts';
 export type { ListReference, ObjectReference } from './kube-apiserver/store/store-access.ts';
 export { Workload, type WorkloadOptions } from './kube-apiserver/workload.ts';
+export { ManualClock } from './manual-clock.ts';

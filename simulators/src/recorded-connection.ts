@@ -113,6 +113,11 @@ export class RecordedConnection {
 
   /** Sends RST. */
   reset(): void {
+    // After a FIN the operating system sends no RST for us, and Node would lose the descriptor over the attempt.
+    if (this.#stream.writableEnded) {
+      this.destroy();
+      return;
+    }
     if (!this.#socket.destroyed) this.#socket.resetAndDestroy();
     this.#secureSocket?.destroy();
   }
@@ -158,8 +163,10 @@ export class RecordedConnection {
       this.#finReceived = true;
     });
     // An empty object stands for "no certificate".
-    const certificate: { subject?: { CN?: string | string[]; O?: string | string[] }; fingerprint256?: string } =
-      socket.getPeerCertificate();
+    const certificate: {
+      subject?: { CN?: string | string[]; O?: string | string[] };
+      fingerprint256?: string;
+    } = socket.getPeerCertificate();
     const commonName = certificate.subject?.CN;
     this.#tls = {
       version: socket.getProtocol() ?? 'unknown',

@@ -12,11 +12,14 @@ export interface Clock {
   setTimeout(callback: () => void, ms: number): Timer;
 }
 
+/** What Node.js can count to; it takes a longer time for one millisecond. About 25 days. */
+const longestMs = 2 ** 31 - 1;
+
 class SystemTimer implements Timer {
   readonly #timeout: NodeJS.Timeout;
 
   constructor(callback: () => void, ms: number) {
-    this.#timeout = setTimeout(callback, ms);
+    this.#timeout = setTimeout(callback, Math.min(ms, longestMs));
     this.#timeout.unref();
   }
 

@@ -47,6 +47,8 @@ export interface AttemptSink {
 
 /** The transport, as its connections see it. */
 export interface ConnectionOwner {
+  /** The peer allows more than before. */
+  connectionHasRoom(connection: Connection): void;
   /** An exchange of this kind has left the connection. */
   connectionReleased(connection: Connection, kind: RequestKind): void;
   /** It takes no new exchange from now on, by our will or the peer's. */

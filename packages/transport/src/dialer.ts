@@ -44,7 +44,6 @@ export const directDialer: Dialer = {
       });
       const settle = (): void => {
         socket.off('connect', onConnect);
-        socket.off('error', onError);
         signal.removeEventListener('abort', onAbort);
       };
       const onConnect = (): void => {
@@ -53,18 +52,16 @@ export const directDialer: Dialer = {
       };
       const onError = (error: Error): void => {
         settle();
-        socket.destroy();
         reject(error);
       };
       const onAbort = (): void => {
         settle();
-        // An error that comes late (the attempt in flight) has nobody left to hear it.
-        socket.on('error', () => undefined);
         socket.destroy();
         reject(signal.reason);
       };
       socket.once('connect', onConnect);
-      socket.once('error', onError);
+      // Stays: an error that comes late (after an abort, or before the new owner listens) must not end the process.
+      socket.on('error', onError);
       signal.addEventListener('abort', onAbort, { once: true });
     });
   },

@@ -63,6 +63,13 @@ export class Dials {
     let dialed: DialedSocket;
     try {
       dialed = await dial.open(this.#tlsState());
+      if (dialed.socket.destroyed) {
+        // Its 'close' may be over already, so nobody would ever hear of it again.
+        throw new TransportError(
+          'ERR_RH_DIAL_FAILED',
+          `the connection to ${this.#endpoint.origin} ended as soon as it was made`,
+        );
+      }
     } catch (cause) {
       this.#forget(dial);
       if (dial.cancelled) {

@@ -9,6 +9,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock, Timer } from './clock.ts';
 import type { AttemptControls, AttemptSink, ResponseHead } from './connection.ts';
 import { TransportError } from './errors.ts';
+import { bodyError } from './failure.ts';
 import { ReadAhead } from './read-ahead.ts';
 import type { RequestKind, RequestOptions, ResponseHandler } from './request.ts';
 
@@ -74,7 +75,7 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     this.#environment = environment;
     this.#readAhead = new ReadAhead(environment.readAheadBytes, {
       data: (chunk) => this.#handler.onResponseData?.(this, chunk),
-      end: () => this.#handler.onResponseEnd?.(this, util.parseHeaders(this.rawTrailers ?? [])),
+      end: () => this.#tellEnd(),
       pauseSource: () => this.#controls?.pause(),
       resumeSource: () => this.#resumeSource(),
     });
@@ -113,6 +114,7 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
       return false;
     }
     signal?.addEventListener('abort', this.#onSignal, { once: true });
+    this.#watchBody();
     const limitMs = this.kind === 'unary' ? (timeoutMs ?? requestTimeoutMs) : (lifetimeMs ?? 0);
     if (limitMs > 0 && Number.isFinite(limitMs)) {
       this.#timer = clock.setTimeout(() => this.fail(this.#timeoutError(limitMs)), limitMs);
@@ -133,6 +135,9 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
 
   attach(controls: AttemptControls): void {
     this.#controls = controls;
+    if (this.#readAhead.holdsSource) {
+      controls.pause();
+    }
   }
 
   responseStarted(head: ResponseHead): void {
@@ -188,8 +193,10 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   /** The caller's own way out; as with undici, the handler gets the very reason that was given. */
   abort(reason: Error): void {
     if (this.#isSettled()) {
-      // The response has come whole, but the caller has not taken all of it yet.
-      this.#readAhead.discard((): void => this.#handler.onResponseError?.(this, reason));
+      // The response has come whole, but the caller may not have taken all of it yet.
+      if (this.#readAhead.discard()) {
+        this.#tellError(reason);
+      }
       return;
     }
     this.#reason ??= reason;
@@ -209,13 +216,22 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     this.#settle();
     this.#readAhead.drop();
     controls?.abort(error);
+    this.#tellError(error);
+  }
+
+  #tellError(error: Error): void {
     try {
       this.#handler.onResponseError?.(this, error);
     } catch (thrown) {
-      // A bug of the caller's: it is reported as such, but not through the middle of our own bookkeeping.
-      queueMicrotask(() => {
-        throw thrown;
-      });
+      reportBug(thrown);
+    }
+  }
+
+  #tellEnd(): void {
+    try {
+      this.#handler.onResponseEnd?.(this, util.parseHeaders(this.rawTrailers ?? []));
+    } catch (thrown) {
+      reportBug(thrown);
     }
   }
 
@@ -234,6 +250,17 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     return this.#state === 'settled';
   }
 
+  /**
+   * A source that fails while nobody reads from it yet. The listener stays with the body: an error of it that comes after
+   * the end of the exchange, for instance because we broke it off, has nobody left to hear it.
+   */
+  #watchBody(): void {
+    const { body } = this.options;
+    if (body instanceof Readable) {
+      body.on('error', (cause) => this.fail(bodyError(this.#environment.origin, cause)));
+    }
+  }
+
   readonly #onSignal = (): void => {
     const cause: unknown = this.options.signal?.reason;
     this.fail(
@@ -244,11 +271,9 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   };
 
   #mayReplay(error: TransportError, untouched: boolean): boolean {
-    if (
-      this.#state === 'responding' ||
-      this.#attempts >= maxAttempts ||
-      error.code === 'ERR_RH_REQUEST_INVALID'
-    ) {
+    // Whatever else went wrong would go wrong again.
+    const isLoss = error.code === 'ERR_RH_CONNECTION_LOST' || error.code === 'ERR_RH_REFUSED';
+    if (this.#state === 'responding' || this.#attempts >= maxAttempts || !isLoss) {
       return false;
     }
     const { body, method } = this.options;
@@ -256,10 +281,7 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
       return untouched && !body.destroyed && !body.readableDidRead;
     }
     // Once, and only where the reason is the age of the connection: a server that resets every GET is told on.
-    return (
-      untouched ||
-      (this.#reusedConnection && replayable.has(method) && error.code === 'ERR_RH_CONNECTION_LOST')
-    );
+    return untouched || (this.#reusedConnection && replayable.has(method));
   }
 
   #asStale(error: TransportError): TransportError {
@@ -324,4 +346,11 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
       this.abort(error instanceof Error ? error : new Error(String(error)));
     }
   }
+}
+
+/** What a handler throws when it is told the end has no other way out; it must not go through our own bookkeeping. */
+function reportBug(thrown: unknown): void {
+  queueMicrotask(() => {
+    throw thrown;
+  });
 }

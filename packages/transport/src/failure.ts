@@ -16,11 +16,7 @@ export function failureOf(
   }
   const { origin } = endpoint;
   if (body instanceof Readable && body.errored === cause) {
-    return new TransportError(
-      'ERR_RH_REQUEST_BODY',
-      `the request body for ${origin} failed: ${cause.message}`,
-      { cause },
-    );
+    return bodyError(origin, cause);
   }
   if (
     cause instanceof errors.HTTPParserError ||
@@ -51,13 +47,7 @@ export function failureOf(
     cause instanceof errors.RequestContentLengthMismatchError ||
     cause instanceof errors.RequestAbortedError
   ) {
-    return new TransportError(
-      'ERR_RH_REQUEST_BODY',
-      `the request body for ${origin} broke off: ${cause.message}`,
-      {
-        cause,
-      },
-    );
+    return bodyError(origin, cause);
   }
   // An alert after the handshake: with TLS 1.3 that is how a server refuses a client certificate.
   if (codeOf(cause).startsWith('ERR_SSL_')) {
@@ -66,6 +56,14 @@ export function failureOf(
   return new TransportError('ERR_RH_CONNECTION_LOST', `the connection to ${origin} ended: ${cause.message}`, {
     cause,
   });
+}
+
+export function bodyError(origin: string, cause: Error): TransportError {
+  return new TransportError(
+    'ERR_RH_REQUEST_BODY',
+    `the request body for ${origin} failed: ${cause.message}`,
+    { cause },
+  );
 }
 
 function codeOf(error: Error): string {

@@ -57,6 +57,8 @@ export class Http1Connection extends Connection {
     socket.once('close', () => this.markClosed());
     // Until undici reads from the socket, somebody must notice that the peer closes it or speaks out of turn.
     socket.on('readable', this.#spoken);
+    // From when it has it, undici does the same: what is idle must not keep the process alive.
+    call(socket, 'unref');
   }
 
   readonly #spoken = (): void => {
@@ -77,6 +79,7 @@ export class Http1Connection extends Connection {
     }
     this.#attached = true;
     this.socket.off('readable', this.#spoken);
+    call(this.socket, 'ref');
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- undici reads and writes any duplex
     callback(null, this.socket as Socket);
   }
@@ -98,6 +101,9 @@ export class Http1Connection extends Connection {
         body: body ?? null,
         idempotent: false,
         blocking: false,
+        // By itself undici closes after a DELETE with a body, which is how kubectl deletes. After HEAD it does so, too,
+        // and may: there are servers that send the body all the same.
+        ...(method !== 'HEAD' && { reset: false }),
       },
       rider,
     );
@@ -132,6 +138,7 @@ class Rider implements Dispatcher.DispatchHandler {
   readonly #bytesBefore: number;
   #controller: Dispatcher.DispatchController | undefined;
   #aborted: Error | undefined;
+  #paused = false;
   #settled = false;
 
   constructor(
@@ -157,11 +164,18 @@ class Rider implements Dispatcher.DispatchHandler {
   }
 
   pause(): void {
+    this.#paused = true;
     this.#controller?.pause();
   }
 
+  /** Not at once: undici cannot parse for one connection from within what it parses for another. */
   resume(): void {
-    this.#controller?.resume();
+    this.#paused = false;
+    queueMicrotask(() => {
+      if (!this.#paused && !this.#settled) {
+        this.#controller?.resume();
+      }
+    });
   }
 
   cut(error: TransportError): void {
@@ -175,6 +189,8 @@ class Rider implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     if (this.#aborted !== undefined) {
       controller.abort(this.#aborted);
+    } else if (this.#paused) {
+      controller.pause();
     }
   }
 
@@ -200,6 +216,12 @@ class Rider implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
+    const { errored } = this.#socket;
+    if (errored !== null) {
+      // A body that ends with its connection: for undici a reset is such an end, but nobody knows what is missing.
+      this.onResponseError(controller, errored);
+      return;
+    }
     this.#settled = true;
     // undici destroys a socket that cannot be kept only after this call; in the next microtask it has decided, and
     // what the sink's caller awaits comes after it.
@@ -221,6 +243,14 @@ class Rider implements Dispatcher.DispatchHandler {
       this.#sink.attemptFailed(failure, untouched);
     }
     this.#connection.left(this);
+  }
+}
+
+/** For a duplex that is no socket there is nothing to do: it keeps no process alive. */
+function call(socket: Duplex, method: 'ref' | 'unref'): void {
+  const present: unknown = Reflect.get(socket, method);
+  if (typeof present === 'function') {
+    Reflect.apply(present, socket, []);
   }
 }
 

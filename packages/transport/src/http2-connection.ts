@@ -48,6 +48,7 @@ export class Http2Connection extends Connection {
     });
     session.on('remoteSettings', ({ maxConcurrentStreams }) => {
       this.#maxStreams = Math.min(maxConcurrentStreams ?? maxStreamsPerSession, maxStreamsPerSession);
+      this.owner.connectionHasRoom(this);
     });
     session.on('goaway', () => this.retire());
     // Each stream reports for itself, and 'close' follows.
@@ -123,8 +124,8 @@ export class Http2Connection extends Connection {
   #follow(stream: ClientHttp2Stream, sink: AttemptSink, kind: RequestKind): void {
     let trailers: string[] = [];
     let started = false;
-    let ended = false;
     let failure: Error | undefined;
+    const hasEnded = watchEnd(stream);
     sink.attach({
       abort: (reason) => {
         failure ??= reason;
@@ -148,11 +149,9 @@ export class Http2Connection extends Connection {
     });
     stream.on('data', (chunk: Buffer) => sink.responseData(chunk));
     stream.on('end', () => {
-      // A reset also ends the readable side: only an end without an error code is the end of the response.
-      ended =
-        started && stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted && failure === undefined;
-      if (ended && !stream.writableEnded) {
-        stream.close(constants.NGHTTP2_NO_ERROR);
+      // The answer is there before the request is: nobody needs the rest of that.
+      if (hasEnded() && !stream.writableFinished) {
+        stream.close(constants.NGHTTP2_CANCEL);
       }
     });
     stream.on('error', (error) => {
@@ -161,22 +160,20 @@ export class Http2Connection extends Connection {
     stream.once('close', () => {
       this.release(kind, this.#clock.now());
       this.#keepAlive();
-      if (ended) {
+      if (started && hasEnded() && stream.readableEnded) {
         sink.responseEnded(trailers);
         return;
       }
       const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && !started;
-      sink.attemptFailed(this.#lost(refused, stream.rstCode, failure, sink), refused);
+      // Without a number it has never been put on the wire.
+      const untouched = refused || stream.id === undefined;
+      sink.attemptFailed(this.#lost(refused, stream.rstCode, failure, sink), untouched);
     });
   }
 
   #lost(refused: boolean, code: number, cause: Error | undefined, sink: AttemptSink): TransportError {
     const { origin } = this.#endpoint;
     const details = cause === undefined ? {} : { cause };
-    const { body } = sink.options;
-    if (body instanceof Readable && body.errored !== null && body.errored === cause) {
-      return failureOf(cause, this.#endpoint, body);
-    }
     if (refused) {
       return new TransportError('ERR_RH_REFUSED', `${origin} refused the stream`, details);
     }
@@ -201,12 +198,15 @@ export class Http2Connection extends Connection {
     }
   }
 
+  /** Says GOAWAY, and does not wait for the peer to close its side: it may never do so. */
   protected override end(): void {
-    this.#session.close();
+    this.#session.destroy();
+    this.socket.destroy();
   }
 
   protected override cut(error: TransportError): void {
     this.#session.destroy(error);
+    this.socket.destroy();
   }
 
   #gone(): void {
@@ -225,6 +225,20 @@ function sendBody(stream: ClientHttp2Stream, body: NonNullable<AttemptSink['opti
   }
   // The stream's own 'close' reports the outcome; the pipeline only makes sure that each side ends the other.
   pipeline(body, stream, () => undefined);
+}
+
+/**
+ * Whether the peer has ended its side in good order (END_STREAM). Node.js pushes the end of the data for a reset, too,
+ * also for one without an error code, but only after it has marked the stream as closed.
+ */
+function watchEnd(stream: ClientHttp2Stream): () => boolean {
+  let ended = false;
+  const push = stream.push.bind(stream);
+  stream.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+    ended ||= chunk === null && !stream.closed;
+    return push(chunk, encoding);
+  };
+  return () => ended;
 }
 
 function statusOf(rawHeaders: readonly string[]): number {

@@ -29,6 +29,11 @@ export class ReadAhead {
     return this.#paused;
   }
 
+  /** Whether the source is to wait; a source that comes later (the exchange waited, or is sent again) has to ask. */
+  get holdsSource(): boolean {
+    return this.#sourcePaused;
+  }
+
   push(chunk: Buffer): void {
     if (!this.#paused && this.#chunks.length === 0) {
       this.#ports.data(chunk);
@@ -62,12 +67,11 @@ export class ReadAhead {
     this.#finished = false;
   }
 
-  /** Forgets what is kept and calls back, if the reader has not had the end yet. */
-  discard(callback: () => void): void {
-    if (this.#finished) {
-      this.drop();
-      callback();
-    }
+  /** Forgets what is kept; true if the reader has not had the end yet. */
+  discard(): boolean {
+    const finished = this.#finished;
+    this.drop();
+    return finished;
   }
 
   #holdSource(): void {

@@ -57,7 +57,10 @@ export async function dialEndpoint(
   if (tls === undefined) {
     return { socket: raw, protocol: endpoint.alpn === 'h2' ? 'h2' : 'http/1.1', resumed: false };
   }
-  const socket = await secure(endpoint, tls, raw, signal);
+  const socket = await secure(endpoint, tls, raw, signal).catch((error: unknown) => {
+    raw.destroy();
+    throw error;
+  });
   const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
   if (endpoint.alpn !== 'auto' && endpoint.alpn !== protocol) {
     socket.destroy();
@@ -69,11 +72,11 @@ export async function dialEndpoint(
 async function dialRaw(endpoint: Endpoint, signal: AbortSignal): Promise<Duplex> {
   const dialing = endpoint.dialer.dial({ host: endpoint.host, port: endpoint.port }, { signal });
   try {
-    return await orAborted(dialing, signal);
+    return keepQuiet(await orAborted(dialing, signal));
   } catch (cause) {
     // A dialer that does not look at its signal may still succeed: that connection has no owner, so it ends here.
     dialing.then(
-      (late) => late.on('error', () => undefined).destroy(),
+      (late) => keepQuiet(late).destroy(),
       () => undefined,
     );
     if (signal.aborted) {
@@ -89,7 +92,7 @@ async function dialRaw(endpoint: Endpoint, signal: AbortSignal): Promise<Duplex>
 
 function secure(endpoint: Endpoint, tls: TlsState, raw: Duplex, signal: AbortSignal): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const socket = connectTls(connectionOptions(endpoint, tls, raw));
+    const socket = keepQuiet(connectTls(connectionOptions(endpoint, tls, raw)));
     // Node.js emits a session a TLS 1.3 connection after the handshake, at any time; the newest is the one to resume.
     socket.on('session', (session: Buffer) => {
       tls.session = session;
@@ -102,10 +105,7 @@ function secure(endpoint: Endpoint, tls: TlsState, raw: Duplex, signal: AbortSig
     };
     const fail = (error: TransportError): void => {
       settle();
-      socket.on('error', () => undefined);
       socket.destroy();
-      raw.on('error', () => undefined);
-      raw.destroy();
       reject(error);
     };
     const onSecure = (): void => {
@@ -124,6 +124,14 @@ function secure(endpoint: Endpoint, tls: TlsState, raw: Duplex, signal: AbortSig
       onAbort();
     }
   });
+}
+
+/**
+ * An error of a socket is always followed by its 'close', and that is what its owner acts on. While nobody listens to
+ * the error itself it would end the process.
+ */
+function keepQuiet<Socket extends Duplex>(socket: Socket): Socket {
+  return socket.on('error', () => undefined);
 }
 
 function connectionOptions(endpoint: Endpoint, tls: TlsState, raw: Duplex): ConnectionOptions {

@@ -179,6 +179,12 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   // --- what connections tell ---------------------------------------------------------------------------------------
 
+  connectionHasRoom(connection: Connection): void {
+    if (this.#waiting.size > 0) {
+      this.#offer(connection);
+    }
+  }
+
   connectionReleased(connection: Connection, kind: RequestKind): void {
     this.#connections.released(connection, kind);
     this.#offer(connection);
@@ -274,9 +280,11 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   }
 
   #keepIdle(connection: Connection): void {
-    const surplus = this.#connections.keepIdle(connection, this.#limits.maxIdlePerHost);
-    this.#owner.connectionIdle(connection);
-    surplus?.retire();
+    // The endpoint's own bound first: a connection that it drops must not push another endpoint's out of the pool.
+    this.#connections.keepIdle(connection, this.#limits.maxIdlePerHost)?.retire();
+    if (connection.state === 'idle') {
+      this.#owner.connectionIdle(connection);
+    }
   }
 
   #retireConnections(): void {
@@ -350,12 +358,10 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     // While other connections live, one failed dial is one request's failure. Without any it is the answer to all who
     // waited for it: each of them would only dial into the same.
     const alone = this.#connections.size === 0;
-    for (const waitingKind of alone ? kinds : [kind]) {
-      let exchange = this.#waiting.take(waitingKind, false);
-      while (exchange !== undefined) {
-        exchange.fail(error);
-        exchange = alone ? this.#waiting.take(waitingKind, false) : undefined;
-      }
+    const failed = alone ? this.#waiting.takeAll() : [this.#waiting.take(kind, false)];
+    // Taken first: whoever is told may ask for the same again at once, and that is a dial of its own.
+    for (const exchange of failed) {
+      exchange?.fail(error);
     }
     this.#dialForWaiting();
     this.#closeIfEmpty();

@@ -47,6 +47,16 @@ export class WaitingList {
     return (kept ? undefined : takeFirst(fresh)) ?? takeFirst(any);
   }
 
+  takeAll(): Exchange[] {
+    const all: Exchange[] = [];
+    for (const { fresh, any } of [this.#lines.unary, this.#lines.stream]) {
+      all.push(...fresh, ...any);
+      fresh.clear();
+      any.clear();
+    }
+    return all;
+  }
+
   /** Whether as few as `count` of its kind would be served before it. */
   isAmongFirst(exchange: Exchange, count: number): boolean {
     const { fresh, any } = this.#lines[exchange.kind];
