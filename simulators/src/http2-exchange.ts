@@ -57,14 +57,15 @@ export class Http2Exchange extends RecordedExchange implements Exchange {
   async write(chunk: string | Uint8Array): Promise<void> {
     if (this.#gone) return;
     if (!this.#stream.headersSent) this.#respond(200, {});
-    await this.sent((done) => this.#stream.write(chunk, done));
+    if (!this.#stream.writableEnded) await this.sent((done) => this.#stream.write(chunk, done));
   }
 
   async end(chunk: string | Uint8Array = '', trailers?: Readonly<Record<string, string>>): Promise<void> {
     if (this.#gone) return;
     if (trailers !== undefined) this.#trailers = trailers;
     if (!this.#stream.headersSent) this.#respond(200, {});
-    await this.sent((done) => this.#stream.end(chunk, done));
+    // Node itself ends a stream that may have no body.
+    if (!this.#stream.writableEnded) await this.sent((done) => this.#stream.end(chunk, done));
   }
 
   reset(code: number = constants.NGHTTP2_INTERNAL_ERROR): void {
@@ -72,14 +73,13 @@ export class Http2Exchange extends RecordedExchange implements Exchange {
   }
 
   #respond(status: number, headers: ReplyHeaders): void {
-    this.#stream.respond(
-      { ':status': status, ...streamHeaders(headers) },
-      { waitForTrailers: true, endStream: false },
-    );
+    // Where HTTP allows no body, Node ends the stream with the head and must not be told to wait for trailers.
+    const bodiless = this.request.method === 'HEAD' || status === 204 || status === 304;
+    this.#stream.respond({ ':status': status, ...streamHeaders(headers) }, { waitForTrailers: !bodiless });
   }
 
   get #gone(): boolean {
-    return this.#stream.destroyed || this.#stream.closed || this.#stream.writableEnded;
+    return this.#stream.destroyed || this.#stream.closed;
   }
 }
 

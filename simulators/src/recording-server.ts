@@ -16,19 +16,7 @@ import { Http1Service } from './http1-service.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import { RecordedConnection, type GoawayOptions } from './recorded-connection.ts';
 import { RecordedRequest, type HttpProtocol, type RequestFacts } from './recorded-request.ts';
-
-export interface RecordingTlsOptions {
-  readonly certPem: string;
-  readonly keyPem: string;
-  /** Client certificates are checked against it; the verdict is recorded, and nobody is turned away. */
-  readonly clientCaPem?: string;
-  /** Default: true when `clientCaPem` is given. */
-  readonly requestClientCert?: boolean;
-  /** False is a server that knows nothing of ALPN. Default: true, with `protocols` in their order of preference. */
-  readonly alpn?: boolean;
-  readonly minVersion?: tls.SecureVersion;
-  readonly maxVersion?: tls.SecureVersion;
-}
+import { secureContext, tlsListener, type RecordingTlsOptions } from './recording-tls.ts';
 
 export interface RecordingServerOptions {
   /** Called for each request as soon as its head is there. Default: answers 200 with the body `ok`. */
@@ -311,26 +299,4 @@ export class RecordingServer implements AsyncDisposable {
       exchange.reset();
     }
   }
-}
-
-function tlsListener(options: RecordingTlsOptions, protocols: readonly HttpProtocol[]): tls.Server {
-  const { clientCaPem, requestClientCert = clientCaPem !== undefined, alpn = true } = options;
-  return tls.createServer({
-    ...secureContext(options),
-    noDelay: true,
-    requestCert: requestClientCert,
-    rejectUnauthorized: false,
-    ...(alpn ? { ALPNProtocols: [...protocols] } : {}),
-  });
-}
-
-function secureContext(options: RecordingTlsOptions): tls.SecureContextOptions {
-  const { certPem, keyPem, clientCaPem, minVersion, maxVersion } = options;
-  return {
-    cert: certPem,
-    key: keyPem,
-    ...(clientCaPem === undefined ? {} : { ca: clientCaPem }),
-    ...(minVersion === undefined ? {} : { minVersion }),
-    ...(maxVersion === undefined ? {} : { maxVersion }),
-  };
 }
