@@ -140,6 +140,8 @@ class Rider implements Dispatcher.DispatchHandler {
   #aborted: Error | undefined;
   #paused = false;
   #settled = false;
+  /** The server said that it closes the connection after this response. */
+  #last = false;
 
   constructor(
     sink: AttemptSink,
@@ -202,6 +204,7 @@ class Rider implements Dispatcher.DispatchHandler {
   ): void {
     // 1xx other than 101 announce the response, they are not it (RFC 9110, section 15.2).
     if (statusCode >= 200) {
+      this.#last = /(?:^|,)\s*close\s*(?:,|$)/i.test(headers.connection ?? '');
       this.#sink.responseStarted({
         statusCode,
         statusMessage,
@@ -223,9 +226,13 @@ class Rider implements Dispatcher.DispatchHandler {
       return;
     }
     this.#settled = true;
-    // undici destroys a socket that cannot be kept only after this call; in the next microtask it has decided, and
-    // what the sink's caller awaits comes after it.
-    queueMicrotask(() => this.#connection.left(this));
+    if (this.#last) {
+      // undici destroys the socket only after this call, and until then it looks as if it could be used again.
+      queueMicrotask(() => this.#connection.left(this));
+    } else {
+      // Before the sink hears of it: what is sent in its answer then finds this connection free and opens no other.
+      this.#connection.left(this);
+    }
     this.#sink.responseEnded(rawFields(controller.rawTrailers));
   }
 
@@ -233,7 +240,9 @@ class Rider implements Dispatcher.DispatchHandler {
     if (!this.#settled) {
       this.#settled = true;
       const untouched = bytesWritten(this.#socket) === this.#bytesBefore;
-      const failure = failureOf(cause, this.#endpoint, this.#sink.options.body);
+      // undici fails a body along with its socket, which must not look like the body's own failure.
+      const body = cause === this.#socket.errored ? null : this.#sink.options.body;
+      const failure = failureOf(cause, this.#endpoint, body);
       if (failure.code === 'ERR_RH_REQUEST_INVALID' && untouched) {
         this.#connection.left(this);
         this.#sink.attemptFailed(failure, true);

@@ -72,6 +72,10 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     return this.#exchanges.size > 0 || this.#leases > 0;
   }
 
+  get isLeased(): boolean {
+    return this.#leases > 0;
+  }
+
   /** Resolves when the last socket is gone after `retire()` or `destroy()`. */
   get closed(): Promise<void> {
     return this.#closed.promise;
@@ -374,7 +378,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   /** Nobody waits any more, for instance since all gave up: what is still being dialed would have no use. */
   #dropUnwantedDials(): void {
-    if (this.#waiting.size === 0 && this.#exchanges.size === 0) {
+    if (this.#dials.size > 0 && this.#waiting.size === 0 && this.#exchanges.size === 0) {
       this.#dials.cancelAll(new TransportError('ERR_RH_ABORTED', 'nobody waits for the connection any more'));
     }
   }
