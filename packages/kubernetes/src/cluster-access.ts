@@ -28,7 +28,10 @@ export interface ClusterAccess {
   readonly basePath: string;
   readonly serverName: string | undefined;
   readonly insecure: boolean;
+  /** The CA, and the client certificate when there is one. */
   readonly material: TlsMaterial;
+  /** The CA alone, for whoever speaks to the cluster in another name than this user's. */
+  readonly serverTrust: TlsMaterial;
   readonly credential: Credential;
   readonly namespace: string | undefined;
 }
@@ -109,7 +112,9 @@ class Resolver {
     if (plain && hasTlsOptions(cluster, user)) {
       throw unusable(name, 'TLS options are given for a server without TLS');
     }
-    const material = plain ? TlsMaterial.none : await this.#material(cluster, user);
+    const { material, serverTrust } = plain
+      ? { material: TlsMaterial.none, serverTrust: TlsMaterial.none }
+      : await this.#material(cluster, user);
     return {
       name,
       server,
@@ -117,6 +122,7 @@ class Resolver {
       serverName: cluster.tlsServerName,
       insecure: cluster.insecureSkipTlsVerify,
       material,
+      serverTrust,
       credential: await this.#credential(user, material),
       namespace: context.namespace,
     };
@@ -143,7 +149,10 @@ class Resolver {
     return { server: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
   }
 
-  async #material(cluster: KubeconfigCluster, user: KubeconfigUser): Promise<TlsMaterial> {
+  async #material(
+    cluster: KubeconfigCluster,
+    user: KubeconfigUser,
+  ): Promise<Pick<ClusterAccess, 'material' | 'serverTrust'>> {
     const ca = await this.#bytes(
       'certificate-authority',
       cluster.certificateAuthorityData,
@@ -155,11 +164,12 @@ class Resolver {
         'it has a certificate-authority and insecure-skip-tls-verify, which exclude each other',
       );
     }
-    return TlsMaterial.fromPem({
-      ca,
-      cert: await this.#bytes('client-certificate', user.clientCertificateData, user.clientCertificate),
-      key: await this.#bytes('client-key', user.clientKeyData, user.clientKey),
-    });
+    const cert = await this.#bytes('client-certificate', user.clientCertificateData, user.clientCertificate);
+    const key = await this.#bytes('client-key', user.clientKeyData, user.clientKey);
+    const serverTrust = TlsMaterial.fromPem({ ca });
+    const material =
+      cert === undefined && key === undefined ? serverTrust : TlsMaterial.fromPem({ ca, cert, key });
+    return { material, serverTrust };
   }
 
   async #credential(user: KubeconfigUser, material: TlsMaterial): Promise<Credential> {

@@ -1,0 +1,66 @@
+/**
+ * A caller's certificate: user from the common name, groups from the organisations, as in the kube-apiserver
+ * (k8s.io/apiserver, authentication/request/x509). TLS has verified it against the client CA before.
+ */
+
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { GatewayError } from '../errors.ts';
+import type { Caller } from './caller.ts';
+
+interface Verified {
+  readonly caller: Caller;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+export class ClientCertificates {
+  /** One look at a certificate per connection and not per request; an entry goes with its socket. */
+  readonly #verified = new WeakMap<TLSSocket, Verified>();
+
+  /**
+   * Undefined when the client showed none.
+   *
+   * @throws ERR_RH_UNAUTHENTICATED when it showed one that is not good
+   */
+  callerOf(socket: TLSSocket): Caller | undefined {
+    let verified = this.#verified.get(socket);
+    if (verified === undefined) {
+      const certificate = socket.getPeerCertificate();
+      if (Object.keys(certificate).length === 0) {
+        return undefined;
+      }
+      verified = verify(socket, certificate);
+      this.#verified.set(socket, verified);
+    }
+    // A connection may outlive the certificate that opened it.
+    if (verified.expiresAt < Date.now()) {
+      throw new GatewayError('ERR_RH_UNAUTHENTICATED', 'the client certificate has expired');
+    }
+    return verified.caller;
+  }
+}
+
+function verify(socket: TLSSocket, certificate: PeerCertificate): Verified {
+  if (!socket.authorized) {
+    throw new GatewayError('ERR_RH_UNAUTHENTICATED', 'the client certificate is not trusted here');
+  }
+  const names = valuesOf(certificate.subject.CN);
+  const [user] = names;
+  // Readers differ in which of several names counts.
+  if (user === undefined || user === '' || names.length > 1) {
+    throw new GatewayError('ERR_RH_UNAUTHENTICATED', 'the client certificate does not have one common name');
+  }
+  return {
+    caller: { method: 'certificate', user, uid: undefined, groups: valuesOf(certificate.subject.O) },
+    expiresAt: Date.parse(certificate.valid_to),
+  };
+}
+
+/** Node.js gives a list where there are several, though its types know of one. */
+function valuesOf(field: unknown): string[] {
+  if (field === undefined) {
+    return [];
+  }
+  const values: readonly unknown[] = Array.isArray(field) ? field : [field];
+  return values.filter((value) => typeof value === 'string');
+}

@@ -1,0 +1,235 @@
+/**
+ * One cluster: where it is, by which credential it is asked, and how it was found last. It owns the identity through which
+ * requests go out, so that its end is the end of everything that is under way to it.
+ */
+
+import { Endpoint, RoundhouseError } from '@roundhouse/transport';
+import type {
+  AlpnPolicy,
+  Identity,
+  RequestOptions,
+  ResponseHandler,
+  TransportPool,
+} from '@roundhouse/transport';
+import type { ClusterAccess, ContextResolution, KubernetesError } from '@roundhouse/kubernetes';
+import { GatewayError } from '../errors.ts';
+import type { IdentityMode } from '../identity/identity-mode.ts';
+import { pathNameOf } from './path-name.ts';
+
+/**
+ * - `unknown`: nothing was asked of it yet.
+ * - `ready`: it answered last time.
+ * - `unreachable`: it could not be reached, or not be verified, last time.
+ * - `stale`: its configuration has become unusable; the last good one is in use.
+ * - `refused`: there is no configuration that can be used.
+ */
+export type ClusterState = 'unknown' | 'ready' | 'unreachable' | 'stale' | 'refused';
+
+export interface ClusterError {
+  readonly code: string;
+  readonly message: string;
+  readonly at: Date;
+}
+
+export interface ClusterOptions {
+  readonly pool: TransportPool;
+  readonly identityMode: IdentityMode;
+  readonly alpn: AlpnPolicy;
+}
+
+/** What is known of a cluster that can be asked. Replaced as a whole. */
+interface Reach {
+  readonly access: ClusterAccess;
+  readonly endpoint: Endpoint;
+  readonly identity: Identity;
+  /** The value of `Authorization` for the gateway's own credential. */
+  readonly authorization: string | undefined;
+}
+
+export class Cluster {
+  readonly name: string;
+  /** In paths: `/clusters/<pathName>/`. */
+  readonly pathName: string;
+  /** Where its configuration comes from, for people. */
+  readonly source: string;
+  readonly identityMode: IdentityMode;
+  readonly #options: ClusterOptions;
+  #reach: Reach | undefined;
+  #refusal: KubernetesError | undefined;
+  #lastContact: 'never' | 'answered' | 'failed' = 'never';
+  #lastError: ClusterError | undefined;
+  #lastAnswerAt: Date | undefined;
+
+  constructor(name: string, source: string, options: ClusterOptions) {
+    this.name = name;
+    this.pathName = pathNameOf(name);
+    this.source = source;
+    this.identityMode = options.identityMode;
+    this.#options = options;
+  }
+
+  get state(): ClusterState {
+    if (this.#reach === undefined) {
+      return 'refused';
+    }
+    if (this.#lastContact === 'failed') {
+      return 'unreachable';
+    }
+    if (this.#refusal !== undefined) {
+      return 'stale';
+    }
+    return this.#lastContact === 'never' ? 'unknown' : 'ready';
+  }
+
+  /** Why it is in a bad state; the last failure otherwise, which may be long over. */
+  get lastError(): ClusterError | undefined {
+    return this.#lastError;
+  }
+
+  get lastAnswerAt(): Date | undefined {
+    return this.#lastAnswerAt;
+  }
+
+  /** `https://host:port/base/path`; undefined when it is refused. */
+  get server(): string | undefined {
+    return this.#reach === undefined ? undefined : this.#reach.access.server + this.#reach.access.basePath;
+  }
+
+  get basePath(): string {
+    return this.#reach?.access.basePath ?? '';
+  }
+
+  get insecure(): boolean {
+    return this.#reach?.access.insecure ?? false;
+  }
+
+  /** Of the certificate by which the gateway shows itself. */
+  get certificateExpiresAt(): Date | undefined {
+    return this.#reach?.endpoint.material.certExpiresAt;
+  }
+
+  get caExpiresAt(): Date | undefined {
+    return this.#reach?.endpoint.material.caExpiresAt;
+  }
+
+  get inFlight(): number {
+    return this.#reach?.identity.inFlight ?? 0;
+  }
+
+  /** Counts the endpoints that it has had. */
+  get generation(): number {
+    return this.#reach?.identity.generation ?? 0;
+  }
+
+  /** For `Authorization`, where the gateway speaks with its own credential; undefined where it has none, or a certificate. */
+  get authorization(): string | undefined {
+    return this.#reach?.authorization;
+  }
+
+  /** @throws ERR_RH_CLUSTER_REFUSED when it cannot be asked */
+  dispatch(options: RequestOptions, handler: ResponseHandler): void {
+    if (this.#reach === undefined) {
+      throw new GatewayError(
+        'ERR_RH_CLUSTER_REFUSED',
+        `cluster ${this.name} is not served: ${this.#reasonForCallers()}`,
+      );
+    }
+    this.#reach.identity.dispatch(options, handler);
+  }
+
+  answered(): void {
+    this.#lastContact = 'answered';
+    this.#lastAnswerAt = new Date();
+  }
+
+  /** Only what says something about the cluster is noted, not a caller that went away. */
+  failed(error: Error): void {
+    if (!RoundhouseError.is(error) || !contactFailures.has(error.code)) {
+      return;
+    }
+    this.#lastContact = 'failed';
+    this.#note(error);
+  }
+
+  /** Takes a configuration as it was read. Equal content changes nothing; what is broken leaves the last good in use. */
+  configure(resolution: ContextResolution): void {
+    if ('refusal' in resolution) {
+      this.#refuse(resolution.refusal);
+    } else {
+      this.#refusal = undefined;
+      this.#reachBy(resolution);
+    }
+  }
+
+  /** Ends what is under way to it, now. */
+  async close(reason: Error): Promise<void> {
+    const identity = this.#reach?.identity;
+    this.#reach = undefined;
+    await identity?.destroy(reason);
+  }
+
+  /** Files and their states are for those who run the gateway. */
+  #reasonForCallers(): string {
+    return this.#refusal?.code === 'ERR_RH_CONTEXT_UNSUPPORTED'
+      ? this.#refusal.message
+      : 'its configuration cannot be used';
+  }
+
+  #refuse(refusal: KubernetesError): void {
+    if (this.#refusal?.message !== refusal.message) {
+      this.#note(refusal);
+    }
+    this.#refusal = refusal;
+    // What is unusable may be half-written; what is unsupported was meant.
+    if (refusal.code === 'ERR_RH_CONTEXT_UNSUPPORTED') {
+      void this.close(refusal);
+    }
+  }
+
+  #reachBy(access: ClusterAccess): void {
+    const endpoint = this.#endpointOf(access);
+    const present = this.#reach;
+    if (present !== undefined && present.endpoint.key !== endpoint.key) {
+      // It is another server, or another way of showing ourselves to it: what was seen of the old one says nothing.
+      this.#lastContact = 'never';
+      present.identity.rotate(endpoint);
+    }
+    this.#reach = {
+      access,
+      endpoint,
+      identity: present?.identity ?? this.#options.pool.identity(this.name, endpoint),
+      authorization: access.credential.kind === 'token' ? `Bearer ${access.credential.token}` : undefined,
+    };
+  }
+
+  #endpointOf(access: ClusterAccess): Endpoint {
+    const tls = access.server.startsWith('https:');
+    // Whoever passes the caller's token through must not show a certificate of the gateway's beside it: the cluster would
+    // take the certificate's word first.
+    const material = this.identityMode === 'passthrough' ? access.serverTrust : access.material;
+    return Endpoint.from({
+      url: access.server,
+      ...(tls && {
+        material,
+        insecure: access.insecure,
+        serverName: access.serverName,
+        alpn: this.#options.alpn,
+      }),
+    });
+  }
+
+  #note(error: RoundhouseError): void {
+    this.#lastError = { code: error.code, message: error.message, at: new Date() };
+  }
+}
+
+const contactFailures: ReadonlySet<string> = new Set([
+  'ERR_RH_DIAL_FAILED',
+  'ERR_RH_DIAL_TIMEOUT',
+  'ERR_RH_TLS_UNTRUSTED',
+  'ERR_RH_TLS_FAILED',
+  'ERR_RH_ALPN_MISMATCH',
+  'ERR_RH_RESPONSE_INVALID',
+  'ERR_RH_UPSTREAM_CREDENTIAL_REFUSED',
+  'ERR_RH_UPSTREAM_REDIRECT',
+]);

@@ -1,0 +1,66 @@
+/** A kubeconfig file as a source of clusters: every context, followed live together with the files that it refers to. */
+
+import { resolve } from 'node:path';
+import { loadKubeconfig, maxKubeconfigBytes } from '@roundhouse/kubernetes';
+import type { ContextResolution } from '@roundhouse/kubernetes';
+import { FileFollower, ProcessError } from '@roundhouse/process';
+import type { ClusterRegistry } from './cluster-registry.ts';
+
+export interface KubeconfigSourceOptions {
+  readonly path: string;
+  readonly registry: ClusterRegistry;
+  /** The longest time in which a change stays unseen where file events do not reach. */
+  readonly intervalMs: number;
+  readonly onChange: (path: string) => void;
+  /** The file has become unusable; the clusters stay as they were. */
+  readonly onError: (path: string, error: Error) => void;
+}
+
+export class KubeconfigSource implements AsyncDisposable {
+  readonly path: string;
+  readonly #follower: FileFollower<ReadonlyMap<string, ContextResolution>>;
+
+  private constructor(path: string, follower: FileFollower<ReadonlyMap<string, ContextResolution>>) {
+    this.path = path;
+    this.#follower = follower;
+  }
+
+  /** @throws ERR_RH_FILE_UNUSABLE when it cannot be read; ERR_RH_KUBECONFIG_INVALID when it is none */
+  static async open(options: KubeconfigSourceOptions): Promise<KubeconfigSource> {
+    const path = resolve(options.path);
+    const apply = (contexts: ReadonlyMap<string, ContextResolution>): void =>
+      options.registry.apply(path, contexts);
+    const follower = await FileFollower.open({
+      load: (read) => loadKubeconfig(path, read),
+      onChange: (contexts) => {
+        apply(contexts);
+        options.onChange(path);
+      },
+      onError: (error) => options.onError(path, error),
+      intervalMs: options.intervalMs,
+      maxBytes: maxKubeconfigBytes,
+    }).catch((error: unknown) => {
+      throw isFileError(error)
+        ? new ProcessError('ERR_RH_FILE_UNUSABLE', `cannot read the kubeconfig ${path}: ${error.message}`, {
+            cause: error,
+          })
+        : error;
+    });
+    apply(follower.value);
+    return new KubeconfigSource(path, follower);
+  }
+
+  /** Why the present content of the file is not the one in use; undefined when it is. */
+  get error(): Error | undefined {
+    return this.#follower.error;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#follower[Symbol.asyncDispose]();
+  }
+}
+
+/** Of the file system, not of the parser. */
+function isFileError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && !String(error.code).startsWith('ERR_RH_');
+}

@@ -1,0 +1,131 @@
+/** The errors of the gateway. A request that fails is answered with the code's HTTP status and a Kubernetes `Status`. */
+
+import { RoundhouseError } from '@roundhouse/transport';
+import type { CatalogueEntry, ErrorDetails } from '@roundhouse/transport';
+
+export const gatewayErrors = {
+  ERR_RH_UNAUTHENTICATED: {
+    summary: 'The caller did not prove who they are.',
+    remedy: 'Send a client certificate of the configured CA, or a bearer token of the token file.',
+    retry: 'never',
+    httpStatus: 401,
+  },
+  ERR_RH_FOREIGN_PAGE: {
+    summary: 'A request came to the loopback listener that may come from a web page.',
+    remedy: 'Address the gateway as localhost, 127.0.0.1 or [::1]; pages of other sites are turned away.',
+    retry: 'never',
+    httpStatus: 403,
+  },
+  ERR_RH_IDENTITY_FIELD_REFUSED: {
+    summary: 'The request brings identity fields of its own (Impersonate-*).',
+    remedy:
+      'Leave them out (kubectl: --as, --as-group, --as-uid): the gateway alone says to a cluster who is calling.',
+    retry: 'never',
+    httpStatus: 403,
+  },
+  ERR_RH_REQUEST_MALFORMED: {
+    summary: 'The request is not valid HTTP, or could be read in two ways.',
+    remedy: 'Send one Host, one Authorization, and a Connection field that names hop-by-hop fields only.',
+    retry: 'never',
+    httpStatus: 400,
+  },
+  ERR_RH_PATH_AMBIGUOUS: {
+    summary: 'The request target could mean two things, or cannot be decoded.',
+    remedy: 'Send a path without dot segments, empty segments, backslashes and encoded slashes.',
+    retry: 'never',
+    httpStatus: 400,
+  },
+  ERR_RH_REQUEST_TIMEOUT_HEAD: {
+    summary: 'The head of the request did not come within its time limit.',
+    remedy: 'Send the whole head at once, or raise headTimeoutMs.',
+    retry: 'safe',
+    httpStatus: 408,
+  },
+  ERR_RH_HEAD_TOO_LARGE: {
+    summary: 'The head of the request is larger than allowed.',
+    remedy: 'Send fewer or shorter header fields, or raise maxHeadBytes.',
+    retry: 'never',
+    httpStatus: 431,
+  },
+  ERR_RH_METHOD_UNSUPPORTED: {
+    summary: 'The method is not forwarded (CONNECT, TRACE).',
+    remedy: 'Use a method of the Kubernetes API.',
+    retry: 'never',
+    httpStatus: 405,
+  },
+  ERR_RH_NOT_SERVED: {
+    summary: 'Nothing is served at this path.',
+    remedy: 'Use /clusters/NAME/... or the ClusterGateway path; `roundhouse clusters` lists the names.',
+    retry: 'never',
+    httpStatus: 404,
+  },
+  ERR_RH_CLUSTER_UNKNOWN: {
+    summary: 'There is no cluster of that name.',
+    remedy:
+      '`roundhouse clusters` lists the names; a new context in a kubeconfig is served as soon as it is read.',
+    retry: 'never',
+    httpStatus: 404,
+  },
+  ERR_RH_CLUSTER_REFUSED: {
+    summary: 'The cluster is known, but its configuration cannot be used.',
+    remedy: '`roundhouse clusters` shows why; correct the context in its kubeconfig.',
+    retry: 'after',
+    httpStatus: 503,
+  },
+  ERR_RH_UPGRADE_UNSUPPORTED: {
+    summary: 'exec, attach, cp and port-forward are not supported yet.',
+    remedy: 'Reach the cluster directly for these.',
+    retry: 'never',
+    httpStatus: 501,
+  },
+  ERR_RH_UPSTREAM_REDIRECT: {
+    summary: 'The cluster answered with a redirect, which is neither followed nor passed on.',
+    remedy: 'Correct the server address in the kubeconfig: a Kubernetes API does not redirect.',
+    retry: 'never',
+    httpStatus: 502,
+  },
+  ERR_RH_UPSTREAM_CREDENTIAL_REFUSED: {
+    summary: "The cluster does not accept the gateway's own credential.",
+    remedy: 'Renew the credential in the kubeconfig of the gateway; the caller can do nothing about it.',
+    retry: 'never',
+    httpStatus: 502,
+  },
+  ERR_RH_CLIENT_STALLED: {
+    summary: 'The client did not take what was sent to it for too long.',
+    remedy: 'Read faster, or raise clientStallTimeoutMs.',
+    retry: 'after',
+    httpStatus: 499,
+  },
+  ERR_RH_CLIENT_GONE: {
+    summary: 'The client went away before the answer was complete.',
+    remedy: 'Nothing to do.',
+    retry: 'never',
+    httpStatus: 499,
+  },
+  ERR_RH_UPLOAD_SILENT: {
+    summary: 'The client sent nothing of its request body for too long.',
+    remedy: 'Send the body without long breaks, or raise uploadSilenceMs.',
+    retry: 'never',
+    httpStatus: 408,
+  },
+  ERR_RH_SHUTTING_DOWN: {
+    summary: 'The gateway is shutting down.',
+    remedy: 'Send the request again: another replica or the next start serves it.',
+    retry: 'after',
+    httpStatus: 503,
+  },
+  ERR_RH_INTERNAL: {
+    summary: 'The gateway met something that it was not written for.',
+    remedy: 'Report it with the request id; the log has the details.',
+    retry: 'never',
+    httpStatus: 500,
+  },
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type GatewayErrorCode = keyof typeof gatewayErrors;
+
+export class GatewayError extends RoundhouseError<GatewayErrorCode> {
+  constructor(code: GatewayErrorCode, message: string, details: ErrorDetails = {}) {
+    super(code, gatewayErrors[code], message, details);
+  }
+}

@@ -1,0 +1,68 @@
+/** A failure as the client is told of it: a Kubernetes `Status` with the code of the error, or nothing when it is gone. */
+
+import { failureStatus } from '@roundhouse/kubernetes';
+import type { Status } from '@roundhouse/kubernetes';
+import { RoundhouseError } from '@roundhouse/transport';
+import { GatewayError } from '../errors.ts';
+import type { Reply } from '../listener/reply.ts';
+
+/** The only way in for errors that are not ours: a bug, whose message may hold anything. */
+export function asRoundhouseError(error: unknown): RoundhouseError {
+  return RoundhouseError.is(error)
+    ? error
+    : new GatewayError('ERR_RH_INTERNAL', 'the gateway failed; its log has the details', { cause: error });
+}
+
+export function statusOf(error: RoundhouseError): Status {
+  return failureStatus({
+    code: httpStatusOf(error),
+    message: error.message,
+    cause: { reason: error.code },
+    retryAfterSeconds: retryAfterSecondsOf(error),
+  });
+}
+
+/** Only before the answer has started. */
+export function answerFailure(reply: Reply, error: RoundhouseError): void {
+  if (reply.closed) {
+    return;
+  }
+  const status = statusOf(error);
+  const body = Buffer.from(`${JSON.stringify(status)}\n`);
+  const retryAfter = status.details.retryAfterSeconds;
+  reply.start(
+    status.code,
+    [
+      'Content-Type',
+      'application/json',
+      'Content-Length',
+      String(body.length),
+      'Cache-Control',
+      'no-cache, private',
+      'X-Content-Type-Options',
+      'nosniff',
+      ...(retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]),
+      ...(status.code === 401 ? ['WWW-Authenticate', 'Bearer realm="roundhouse"'] : []),
+      ...(status.code === 405 ? ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'] : []),
+    ],
+    false,
+  );
+  reply.write(body);
+  reply.end();
+}
+
+/** 499 is for logs; a client that is still there after all reads it as a failure of ours. */
+function httpStatusOf({ httpStatus, code }: RoundhouseError): number {
+  if (httpStatus !== 499) {
+    return httpStatus;
+  }
+  return code === 'ERR_RH_ABORTED' ? 503 : 500;
+}
+
+/**
+ * A limit passes by itself; a configuration that cannot be used does not, and a client that is told to come back (client-go
+ * does, ten times) would only find out later.
+ */
+function retryAfterSecondsOf({ httpStatus, retry, code }: RoundhouseError): number | undefined {
+  return httpStatus === 503 && retry !== 'never' && code !== 'ERR_RH_CLUSTER_REFUSED' ? 1 : undefined;
+}

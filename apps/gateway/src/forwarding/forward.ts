@@ -1,0 +1,112 @@
+/** Sends a request on to its cluster and the answer back. Resolves when both sides are over. */
+
+import type { RequestOptions, RoundhouseError } from '@roundhouse/transport';
+import type { Caller } from '../authentication/caller.ts';
+import type { Cluster } from '../clusters/cluster.ts';
+import { GatewayError } from '../errors.ts';
+import { clientFields } from '../identity/client-fields.ts';
+import { outgoingIdentity, speaksWithOwnCredential } from '../identity/outgoing-identity.ts';
+import type { FrontRequest } from '../listener/front-request.ts';
+import type { Reply } from '../listener/reply.ts';
+import type { Route } from '../routing/route.ts';
+import { lifetimeMsOf } from '../routing/stream-bounds.ts';
+import { Relay } from './relay.ts';
+import { RequestBody } from './request-body.ts';
+
+export interface ForwardingLimits {
+  /** A short request as a whole. */
+  readonly requestTimeoutMs: number;
+  /** A watch that does not say how long it wants to last. */
+  readonly watchLifetimeMs: number;
+  readonly clientStallTimeoutMs: number;
+  readonly uploadSilenceMs: number;
+}
+
+export interface Forwarding {
+  readonly request: FrontRequest;
+  readonly reply: Reply;
+  readonly caller: Caller;
+  readonly route: Route;
+  readonly cluster: Cluster;
+}
+
+export interface ForwardingResult {
+  /** What went wrong; undefined when the client was served. */
+  readonly error: RoundhouseError | undefined;
+  readonly bytesIn: number;
+}
+
+/**
+ * @param started is given the way to end it at the drain limit of a shutdown
+ * @throws what refuses the request before anything was sent
+ */
+export async function forward(
+  { request, reply, caller, route, cluster }: Forwarding,
+  limits: ForwardingLimits,
+  started: (relay: Pick<Relay, 'stop'>) => void,
+): Promise<ForwardingResult> {
+  refuseUpgrade(request);
+  const fields = [...clientFields(request), ...outgoingIdentity(cluster, caller, request.authorization)];
+  const relay = new Relay({
+    reply,
+    isWatch: route.info.verb === 'watch',
+    isStream: route.info.longRunning,
+    ownCredential: speaksWithOwnCredential(cluster.identityMode),
+    cluster: cluster.name,
+    clientStallTimeoutMs: limits.clientStallTimeoutMs,
+    onAnswer: () => cluster.answered(),
+  });
+  started(relay);
+  const body = bodyOf(request, reply, limits);
+  const options: RequestOptions = {
+    method: request.method,
+    path: `${cluster.basePath}${route.target.path}${route.target.query}`,
+    headers: fields,
+    body,
+    kind: route.info.longRunning ? 'stream' : 'unary',
+    timeoutMs: limits.requestTimeoutMs,
+    lifetimeMs: lifetimeMsOf(route, limits.watchLifetimeMs),
+  };
+  try {
+    cluster.dispatch(options, relay);
+    const error = await relay.done;
+    if (error !== undefined) {
+      cluster.failed(error);
+    }
+    return { error, bytesIn: body?.bytes ?? 0 };
+  } finally {
+    body?.destroy();
+  }
+}
+
+/** Upgrades are not spoken yet; answering an exec as if it were a plain request would leave its client hanging. */
+function refuseUpgrade({ upgrade }: FrontRequest): void {
+  if (upgrade !== undefined && /(?:^|[\s,])(?:spdy\/3\.1|websocket)(?:$|[\s,])/.test(upgrade)) {
+    throw new GatewayError(
+      'ERR_RH_UPGRADE_UNSUPPORTED',
+      'exec, attach, cp and port-forward are not supported by the gateway yet',
+    );
+  }
+}
+
+function bodyOf(
+  { body, expectsContinue }: FrontRequest,
+  reply: Reply,
+  { uploadSilenceMs }: ForwardingLimits,
+): RequestBody | undefined {
+  if (body === undefined) {
+    return undefined;
+  }
+  const requestBody = new RequestBody({
+    source: body,
+    onWanted: () => {
+      if (expectsContinue) {
+        reply.proceed();
+      }
+    },
+    silenceMs: uploadSilenceMs,
+  });
+  // The transport reports it as the failure of the request; here it only must not end the process.
+  requestBody.on('error', () => undefined);
+  return requestBody;
+}

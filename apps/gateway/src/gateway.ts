@@ -1,0 +1,283 @@
+/**
+ * The gateway as one object: it opens what it needs in order, and closes it in the opposite one. Two of them in one process
+ * know nothing of each other.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { AdminServer, Health, Metrics, ProcessError, Scope, createLogger } from '@roundhouse/process';
+import type { Logger } from '@roundhouse/process';
+import { TransportPool } from '@roundhouse/transport';
+import type { PoolSnapshot } from '@roundhouse/transport';
+import { Authenticator } from './authentication/authenticator.ts';
+import { TokenFile, maxTokenFileBytes } from './authentication/token-file.ts';
+import { leaveToClusters } from './authorization/authorizer.ts';
+import type { Cluster } from './clusters/cluster.ts';
+import { ClusterRegistry } from './clusters/cluster-registry.ts';
+import { KubeconfigSource } from './clusters/kubeconfig-source.ts';
+import { FrontListener } from './listener/front-listener.ts';
+import type { FrontTls } from './listener/front-listener.ts';
+import { AccessLog } from './observability/access-log.ts';
+import { debugRoutes } from './observability/debug-routes.ts';
+import { GatewayMetrics } from './observability/gateway-metrics.ts';
+import { OpenExchanges } from './open-exchanges.ts';
+import { parseGatewayOptions } from './options.ts';
+import type { GatewayOptions, GatewayOptionsInput } from './options.ts';
+import { serve } from './serve.ts';
+
+export interface GatewayDependencies {
+  /** Default: JSON lines on stdout, at `logLevel`. */
+  readonly logger?: Logger | undefined;
+}
+
+/** What is left when the drain limit is over gets so long to be cut. */
+const cutTimeoutMs = 2_000;
+
+export class Gateway implements AsyncDisposable {
+  /** Where clients come in, for instance `https://127.0.0.1:7443`. */
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly #parts: Parts;
+  #closing: Promise<void> | undefined;
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+    this.url = parts.listener.url;
+    this.adminUrl = parts.admin.url;
+  }
+
+  /**
+   * @param input unknown keys are errors
+   * @throws ERR_RH_OPTIONS_INVALID, ERR_RH_FILE_UNUSABLE, ERR_RH_KUBECONFIG_INVALID, ERR_RH_LISTEN_FAILED
+   */
+  static async open(input: GatewayOptionsInput, dependencies: GatewayDependencies = {}): Promise<Gateway> {
+    const options = parseGatewayOptions(input);
+    const log = dependencies.logger ?? createLogger({ level: options.logLevel });
+    const scope = new Scope();
+    try {
+      return new Gateway(await openParts(options, log, scope));
+    } catch (error) {
+      await scope.close();
+      throw error;
+    }
+  }
+
+  /** What the transports to the clusters do now. */
+  inspect(): PoolSnapshot {
+    return this.#parts.pool.inspect();
+  }
+
+  /** The clusters that are served, in the order in which they were found. */
+  get clusters(): readonly Cluster[] {
+    return [...this.#parts.registry];
+  }
+
+  /**
+   * Readiness off, no new connections, `Connection: close` on answers and GOAWAY; what is under way may end by itself until
+   * the limit, then streams are ended in order and the rest is cut. Resolves when nothing is left. Later calls join the first.
+   *
+   * @param timeoutMs default: `limits.drainTimeoutMs`
+   */
+  close({ timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(timeoutMs ?? this.#parts.options.limits.drainTimeoutMs);
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    const { log, listener, open, scope, state } = this.#parts;
+    state.stopping = true;
+    log.info({ inFlight: open.size, timeoutMs }, 'draining');
+    const drained = listener.drain();
+    if (!(await within(timeoutMs, drained))) {
+      log.info({ inFlight: open.size }, 'drain limit reached');
+      open.stopAll();
+      // Streams have been ended, their connections are idle now.
+      await within(cutTimeoutMs, drained);
+    }
+    const { hung } = await scope.close();
+    log.info({ ...(hung.length > 0 && { hung }) }, 'closed');
+  }
+}
+
+interface Parts {
+  readonly options: GatewayOptions;
+  readonly log: Logger;
+  readonly scope: Scope;
+  readonly state: { stopping: boolean; listener: FrontListener | undefined };
+  readonly pool: TransportPool;
+  readonly registry: ClusterRegistry;
+  readonly open: OpenExchanges;
+  readonly listener: FrontListener;
+  readonly admin: AdminServer;
+}
+
+/** In order of need; the scope closes it the other way round, the admin listener among the last, so that one can look. */
+async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Promise<Parts> {
+  const state: Parts['state'] = { stopping: false, listener: undefined };
+  const metrics = new Metrics({ processMetrics: true });
+  const open = new OpenExchanges();
+  const sources: KubeconfigSource[] = [];
+  const tls = await readTls(options);
+  const authenticator = new Authenticator({
+    clientCertificates: options.clientCaFile !== undefined,
+    tokens: await readTokens(options.tokenFile),
+  });
+  const pool = new TransportPool({ profile: 'proxy', limits: poolLimits(options) });
+  // Whatever still runs at this point was given its time by the gateway's own drain.
+  scope.defer('transport pool', () => pool.close({ timeoutMs: 0 }));
+  const registry = scope.use('clusters', openRegistry(options, authenticator, pool, log));
+  const show = { clusters: () => registry, sources: () => sources, pool: () => pool.inspect() };
+  const gatewayMetrics = new GatewayMetrics(metrics, {
+    ...show,
+    frontConnections: () => state.listener?.connections ?? 0,
+  });
+  const admin = scope.use(
+    'admin listener',
+    await AdminServer.open({
+      ...options.admin,
+      option: '--admin',
+      ...healthOf(state),
+      metrics,
+      routes: debugRoutes({ ...show, conflicts: () => registry.conflicts }),
+      onError: (error) => log.error({ reason: error.message }, 'admin listener'),
+    }),
+  );
+  for (const path of options.kubeconfigs) {
+    const source = await KubeconfigSource.open({
+      path,
+      registry,
+      intervalMs: options.reloadIntervalMs,
+      onChange: (changed) => log.info({ source: changed, clusters: registry.size }, 'kubeconfig read'),
+      onError: (failed, error) =>
+        log.error(
+          { source: failed, reason: error.message },
+          'kubeconfig unusable, the last good one stays in use',
+        ),
+    });
+    sources.push(scope.use(`kubeconfig ${path}`, source));
+  }
+  const rooms = {
+    guarded: !authenticator.on || tls === undefined,
+    authenticator,
+    authorizer: leaveToClusters,
+    clusters: registry,
+    limits: options.limits,
+    open,
+    metrics: gatewayMetrics,
+    accessLog: new AccessLog(log),
+  };
+  const listener = scope.use(
+    'listener',
+    await FrontListener.open({
+      ...options.listen,
+      ...options.limits,
+      tls,
+      serve: (incoming, reply, expectsContinue) => void serve(rooms, incoming, reply, expectsContinue),
+      onError: (error) => log.error({ reason: error.message }, 'listener'),
+    }),
+  );
+  state.listener = listener;
+  log.info({ url: listener.url, admin: admin.url, clusters: registry.size }, 'listening');
+  return { options, log, scope, state, pool, registry, open, listener, admin };
+}
+
+function openRegistry(
+  options: GatewayOptions,
+  authenticator: Authenticator,
+  pool: TransportPool,
+  log: Logger,
+): ClusterRegistry {
+  const identityMode = options.identity ?? (authenticator.on ? 'impersonate' : 'gateway');
+  return new ClusterRegistry({
+    clusterOptions: (name) => ({
+      pool,
+      identityMode: options.clusterIdentity[name] ?? identityMode,
+      alpn: options.upstreamAlpn,
+    }),
+    onChange: (event, { name, source, state, lastError }) =>
+      log.info(
+        { cluster: name, source, state, ...(lastError && { reason: lastError.message }) },
+        `cluster ${event}`,
+      ),
+    onConflict: ({ name, source, heldBy }) =>
+      log.error({ cluster: name, source, heldBy }, 'the name is taken by a context of another kubeconfig'),
+  });
+}
+
+function healthOf(state: Parts['state']): { livez: Health; readyz: Health } {
+  const livez = new Health('livez');
+  const readyz = new Health('readyz');
+  readyz.add({
+    name: 'listener',
+    check: () => (state.listener === undefined ? 'not listening yet' : undefined),
+  });
+  readyz.add({ name: 'shutdown', check: () => (state.stopping ? 'shutting down' : undefined) });
+  return { livez, readyz };
+}
+
+function poolLimits({ limits }: GatewayOptions) {
+  return {
+    maxIdlePerHost: limits.maxIdlePerCluster,
+    maxIdle: limits.maxIdle,
+    idleTimeoutMs: limits.idleTimeoutMs,
+    maxConnectionsPerHost: limits.maxConnectionsPerCluster,
+    maxStreamsPerHost: limits.maxStreamsPerCluster,
+    maxWaitingPerHost: limits.maxWaitingPerCluster,
+    maxWaitMs: limits.maxWaitMs,
+    dialTimeoutMs: limits.dialTimeoutMs,
+    requestTimeoutMs: limits.requestTimeoutMs,
+    drainTimeoutMs: limits.drainTimeoutMs,
+    maxIdleTransports: limits.maxIdleTransports,
+    maxTransports: limits.maxTransports,
+  };
+}
+
+async function readTls({ tls, clientCaFile }: GatewayOptions): Promise<FrontTls | undefined> {
+  if (tls === undefined) {
+    return undefined;
+  }
+  return {
+    cert: await readNamed(tls.certFile),
+    key: await readNamed(tls.keyFile),
+    clientCa: clientCaFile === undefined ? undefined : await readNamed(clientCaFile),
+  };
+}
+
+async function readTokens(path: string | undefined): Promise<TokenFile | undefined> {
+  if (path === undefined) {
+    return undefined;
+  }
+  const bytes = await readNamed(path);
+  try {
+    if (bytes.length > maxTokenFileBytes) {
+      throw new Error(`larger than ${maxTokenFileBytes} bytes`);
+    }
+    return TokenFile.parse(bytes.toString());
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ProcessError('ERR_RH_FILE_UNUSABLE', `the token file ${path}: ${reason}`, { cause });
+  }
+}
+
+async function readNamed(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ProcessError('ERR_RH_FILE_UNUSABLE', `cannot read ${path}: ${reason}`, { cause });
+  }
+}
+
+/** Whether it ended in time. */
+async function within(timeoutMs: number, promise: Promise<void>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(() => resolve(false), timeoutMs);
+  try {
+    return await Promise.race([promise.then(() => true as const), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

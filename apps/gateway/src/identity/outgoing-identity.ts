@@ -1,0 +1,81 @@
+/** The fields by which the gateway says to a cluster who is calling. They are added last, and nothing is removed after. */
+
+import type { Caller } from '../authentication/caller.ts';
+import type { Cluster } from '../clusters/cluster.ts';
+import { GatewayError } from '../errors.ts';
+import type { IdentityMode } from './identity-mode.ts';
+
+/**
+ * @param authorization what the client sent
+ * @throws ERR_RH_UNAUTHENTICATED when there is nobody to speak for
+ */
+export function outgoingIdentity(
+  cluster: Pick<Cluster, 'identityMode' | 'authorization'>,
+  caller: Caller,
+  authorization: string | undefined,
+): string[] {
+  switch (cluster.identityMode) {
+    case 'passthrough':
+      return ['Authorization', callersToken(authorization)];
+    case 'gateway':
+      return ownCredential(cluster);
+    case 'impersonate':
+      return [...ownCredential(cluster), ...impersonationOf(caller)];
+    default:
+      return neverMode(cluster.identityMode);
+  }
+}
+
+/** Whether a 401 of the cluster is about the gateway's credential, and not about the caller's. */
+export function speaksWithOwnCredential(mode: IdentityMode): boolean {
+  return mode !== 'passthrough';
+}
+
+function ownCredential({ authorization }: Pick<Cluster, 'authorization'>): string[] {
+  return authorization === undefined ? [] : ['Authorization', authorization];
+}
+
+function callersToken(authorization: string | undefined): string {
+  // Without one the cluster would take the request for an anonymous one, or whatever its front makes of it.
+  if (authorization === undefined || authorization.trim() === '') {
+    throw new GatewayError(
+      'ERR_RH_UNAUTHENTICATED',
+      "this cluster is asked with the caller's own token, and the request has none",
+    );
+  }
+  return authorization;
+}
+
+function impersonationOf({ method, user, uid, groups }: Caller): string[] {
+  if (method === 'none' || user === '') {
+    throw new GatewayError(
+      'ERR_RH_UNAUTHENTICATED',
+      'nobody is authenticated whom the gateway could impersonate',
+    );
+  }
+  return [
+    'Impersonate-User',
+    fieldValue(user),
+    ...(uid === undefined ? [] : ['Impersonate-Uid', fieldValue(uid)]),
+    ...groups.flatMap((group) => ['Impersonate-Group', fieldValue(group)]),
+  ];
+}
+
+/**
+ * As Go reads it: the bytes of its UTF-8. White space at the ends would be lost on the way and make another name; control
+ * characters would end the field.
+ */
+function fieldValue(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  if (/[\x00-\x1f\x7f]/.test(text) || text.trim() !== text || text === '') {
+    throw new GatewayError(
+      'ERR_RH_UNAUTHENTICATED',
+      "the caller's name, uid or a group cannot be sent on: it is empty or has white space at its ends or control characters",
+    );
+  }
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+function neverMode(mode: never): never {
+  throw new GatewayError('ERR_RH_INTERNAL', `unknown identity mode ${String(mode)}`);
+}

@@ -1,0 +1,157 @@
+/**
+ * The connections of the front, so that they can be ended in order: those that are idle close, after a moment in which a
+ * request that is already on its way may still arrive; HTTP/2 says GOAWAY; the others end with what they carry.
+ */
+
+import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+
+interface Http1Connection {
+  active: number;
+  idleSince: number;
+}
+
+interface Http2Connection {
+  streams: number;
+  idleSince: number;
+}
+
+/** A connection that was used within this time may have a request on its way: it is given as much time again. */
+const recentMs = 1_000;
+const sweepMs = 200;
+
+export class FrontConnections implements Disposable {
+  readonly #idleTimeoutMs: number;
+  /** All sockets, before and after TLS; each takes itself out as it closes. */
+  readonly #sockets = new Set<Socket>();
+  readonly #http1 = new Map<Socket, Http1Connection>();
+  readonly #http2 = new Map<ServerHttp2Session, Http2Connection>();
+  #draining = false;
+  readonly #idleSweep: NodeJS.Timeout;
+  #drainSweep: NodeJS.Timeout | undefined;
+  #drained: (() => void) | undefined;
+
+  constructor(idleTimeoutMs: number) {
+    this.#idleTimeoutMs = idleTimeoutMs;
+    // HTTP/1.1 has Node's own idle timer; a session has none that spares its open streams.
+    this.#idleSweep = setInterval(() => this.#closeIdleSessions(), Math.min(idleTimeoutMs, 15_000));
+    this.#idleSweep.unref();
+  }
+
+  /** Whether answers from now on are the last ones of their connections. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  get size(): number {
+    return this.#sockets.size;
+  }
+
+  socketOpened(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#checkDrained();
+    });
+  }
+
+  /** A socket on which HTTP/1.1 is spoken. */
+  http1Opened(socket: Socket): void {
+    this.#http1.set(socket, { active: 0, idleSince: performance.now() });
+    socket.once('close', () => this.#http1.delete(socket));
+  }
+
+  requestStarted(socket: Socket): void {
+    const connection = this.#http1.get(socket);
+    if (connection !== undefined) {
+      connection.active += 1;
+    }
+  }
+
+  requestEnded(socket: Socket): void {
+    const connection = this.#http1.get(socket);
+    if (connection !== undefined) {
+      connection.active -= 1;
+      connection.idleSince = performance.now();
+    }
+  }
+
+  sessionOpened(session: ServerHttp2Session): void {
+    const connection: Http2Connection = { streams: 0, idleSince: performance.now() };
+    this.#http2.set(session, connection);
+    session.once('close', () => this.#http2.delete(session));
+    session.on('error', () => undefined);
+    session.on('stream', (stream: ServerHttp2Stream) => {
+      connection.streams += 1;
+      stream.once('close', () => {
+        connection.streams -= 1;
+        connection.idleSince = performance.now();
+      });
+    });
+  }
+
+  /** Resolves when the last connection is gone. */
+  drain(): Promise<void> {
+    this.#draining = true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#drained = resolve;
+    for (const session of this.#http2.keys()) {
+      // The highest id first: what is on its way is still served (RFC 9113, section 6.8).
+      session.goaway(0, 2 ** 31 - 1);
+    }
+    const startedAt = performance.now();
+    this.#drainSweep = setInterval(() => this.#endIdle(startedAt), sweepMs);
+    this.#endIdle(startedAt);
+    this.#checkDrained();
+    return promise;
+  }
+
+  /** Cuts everything. */
+  destroy(): void {
+    for (const session of this.#http2.keys()) {
+      session.destroy();
+    }
+    for (const socket of this.#sockets) {
+      socket.destroy();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#idleSweep);
+    clearInterval(this.#drainSweep);
+    this.destroy();
+  }
+
+  #endIdle(startedAt: number): void {
+    const now = performance.now();
+    const quiet = (idleSince: number): boolean =>
+      startedAt - idleSince > recentMs || now - Math.max(idleSince, startedAt) > recentMs;
+    for (const [socket, { active, idleSince }] of this.#http1) {
+      if (active === 0 && quiet(idleSince)) {
+        socket.end();
+        socket.destroySoon();
+      }
+    }
+    for (const [session, { streams, idleSince }] of this.#http2) {
+      if (streams === 0 && quiet(idleSince) && !session.closed) {
+        session.close();
+      }
+    }
+  }
+
+  #closeIdleSessions(): void {
+    const before = performance.now() - this.#idleTimeoutMs;
+    for (const [session, { streams, idleSince }] of this.#http2) {
+      if (streams === 0 && idleSince < before && !session.closed) {
+        session.close();
+      }
+    }
+  }
+
+  #checkDrained(): void {
+    if (this.#draining && this.#sockets.size === 0) {
+      clearInterval(this.#drainSweep);
+      this.#drained?.();
+    }
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Where clients come in: plain HTTP on loopback, or TLS with HTTP/1.1 and HTTP/2. It owns the server and its connections;
+ * what it cannot hand on as a request it answers itself.
+ */
+
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
+import { createSecureServer } from 'node:http2';
+import type { Http2SecureServer, Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { Server as NetServer, Socket } from 'node:net';
+import { Server as NetServerClass } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { authorityOf, isLoopbackHost, listen } from '@roundhouse/process';
+import type { ListenAddress } from '@roundhouse/process';
+import { answerBrokenHead } from './broken-head.ts';
+import { FrontConnections } from './front-connections.ts';
+import { Http1Reply } from './http1-reply.ts';
+import { Http2Reply } from './http2-reply.ts';
+import type { Reply } from './reply.ts';
+
+export interface FrontTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** Clients are asked for certificates of this CA. */
+  readonly clientCa: Buffer | undefined;
+}
+
+export interface FrontListenerOptions extends ListenAddress {
+  readonly tls: FrontTls | undefined;
+  /** A connection without a request is closed after this time. */
+  readonly keepAliveTimeoutMs: number;
+  /** From the connection, or the end of the request before, to the end of the head. */
+  readonly headTimeoutMs: number;
+  readonly maxHeadBytes: number;
+  readonly serve: Serve;
+  readonly onError: (error: Error) => void;
+}
+
+export type Incoming = IncomingMessage | Http2ServerRequest;
+
+/** Must answer; `expectsContinue`: the client waits for 100 before it sends its body. */
+export type Serve = (incoming: Incoming, reply: Reply, expectsContinue: boolean) => void;
+
+export class FrontListener implements AsyncDisposable {
+  readonly url: string;
+  /** Nobody from outside this machine can reach it. */
+  readonly onLoopback: boolean;
+  readonly #server: NetServer;
+  readonly #connections: FrontConnections;
+  #stopped: Promise<void> | undefined;
+
+  private constructor(server: NetServer, connections: FrontConnections, url: string, onLoopback: boolean) {
+    this.#server = server;
+    this.#connections = connections;
+    this.url = url;
+    this.onLoopback = onLoopback;
+  }
+
+  /** @throws ERR_RH_LISTEN_FAILED */
+  static async open(options: FrontListenerOptions): Promise<FrontListener> {
+    using stack = new DisposableStack();
+    const connections = stack.use(new FrontConnections(options.keepAliveTimeoutMs));
+    const server = options.tls === undefined ? plainServer(options) : secureServer(options, options.tls);
+    attach(server, options, connections);
+    const address = await listen(server, options, '--listen');
+    stack.move();
+    server.on('error', options.onError);
+    const scheme = options.tls === undefined ? 'http' : 'https';
+    const url = `${scheme}://${authorityOf(address)}`;
+    return new FrontListener(server, connections, url, isLoopbackHost(address.host));
+  }
+
+  /** Connections open now. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Accepts no more, and resolves when the last connection has ended by itself. */
+  drain(): Promise<void> {
+    void this.#stopAccepting();
+    return this.#connections.drain();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const stopped = this.#stopAccepting();
+    this.#connections[Symbol.dispose]();
+    await stopped;
+  }
+
+  #stopAccepting(): Promise<void> {
+    // The method of net.Server: that of http.Server would cut idle connections under requests that are on their way.
+    this.#stopped ??= new Promise((resolve) => {
+      NetServerClass.prototype.close.call(this.#server, () => resolve());
+    });
+    return this.#stopped;
+  }
+}
+
+/** For both kinds of server. A dead client is noticed by TCP keepalive; small events leave at once. */
+const socketOptions = { keepAlive: true, keepAliveInitialDelay: 30_000, noDelay: true } as const;
+
+function plainServer(options: FrontListenerOptions): HttpServer {
+  return createServer({ ...httpOptions(options), ...socketOptions });
+}
+
+function secureServer(options: FrontListenerOptions, tls: FrontTls): Http2SecureServer {
+  return createSecureServer({
+    ...httpOptions(options),
+    ...socketOptions,
+    allowHTTP1: true,
+    cert: tls.cert,
+    key: tls.key,
+    minVersion: 'TLSv1.2',
+    handshakeTimeout: options.headTimeoutMs,
+    ...(tls.clientCa !== undefined && { ca: tls.clientCa, requestCert: true, rejectUnauthorized: false }),
+    settings: { maxConcurrentStreams: 250, maxHeaderListSize: options.maxHeadBytes },
+    // In megabytes; the default of 10 is less than 250 streams may have under way.
+    maxSessionMemory: 64,
+  });
+}
+
+function httpOptions({ keepAliveTimeoutMs, headTimeoutMs, maxHeadBytes }: FrontListenerOptions) {
+  return {
+    maxHeaderSize: maxHeadBytes,
+    headersTimeout: headTimeoutMs,
+    connectionsCheckingInterval: Math.max(250, Math.min(5_000, headTimeoutMs / 2)),
+    // A body may take as long as it does; one that does not come at all is given up by the forwarding.
+    requestTimeout: 0,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    insecureHTTPParser: false,
+  };
+}
+
+function attach(
+  server: HttpServer | Http2SecureServer,
+  { serve }: FrontListenerOptions,
+  connections: FrontConnections,
+): void {
+  const receive = (
+    incoming: Incoming,
+    response: ServerResponse | Http2ServerResponse,
+    expectsContinue: boolean,
+  ): void => {
+    if ('stream' in response) {
+      serve(incoming, new Http2Reply(response.stream), expectsContinue);
+      return;
+    }
+    const { socket } = incoming;
+    connections.requestStarted(socket);
+    response.once('close', () => connections.requestEnded(socket));
+    serve(incoming, new Http1Reply(response, () => connections.draining), expectsContinue);
+  };
+  const secure = 'setSecureContext' in server;
+  // Node.js would drop fields beyond its limit without a word; they are counted where they are read.
+  Object.assign(server, { maxHeadersCount: 0 });
+  server.on('connection', (socket: Socket) => {
+    connections.socketOpened(socket);
+    socket.on('error', () => undefined);
+    if (!secure) {
+      connections.http1Opened(socket);
+    }
+  });
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.alpnProtocol !== 'h2') {
+      connections.http1Opened(socket);
+    }
+  });
+  server.on('session', (session) => connections.sessionOpened(session));
+  server.on('request', (incoming, response) => receive(incoming, response, false));
+  server.on('checkContinue', (incoming, response) => receive(incoming, response, true));
+  server.on('clientError', answerBrokenHead);
+}

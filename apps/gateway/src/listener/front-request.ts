@@ -1,0 +1,125 @@
+/** A request as the listener hands it on: the same over HTTP/1.1 and HTTP/2, and nothing of it changed. */
+
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { GatewayError } from '../errors.ts';
+import { forEachField, tokensOf } from './field-list.ts';
+
+export interface FrontRequest {
+  readonly protocol: 'http/1.1' | 'h2';
+  readonly method: string;
+  /** The request target as it came. */
+  readonly target: string;
+  /** Without the pseudo fields of HTTP/2. */
+  readonly fields: readonly string[];
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  readonly authorization: string | undefined;
+  /** Names that `Connection` has, lower case. */
+  readonly connectionNames: readonly string[];
+  /** What the client would rather speak, lower case; undefined when it asks for nothing. */
+  readonly upgrade: string | undefined;
+  /** The underlying connection, for its certificate and address. */
+  readonly socket: Socket;
+  /** Undefined when there is none. */
+  readonly body: Readable | undefined;
+  /** What the client says of its length. */
+  readonly contentLength: number | undefined;
+  /** The client waits for 100 before it sends the body. */
+  readonly expectsContinue: boolean;
+}
+
+/** More fields than this are no request but an attack on whoever goes through them. */
+const maxFields = 256;
+
+/** @throws ERR_RH_REQUEST_MALFORMED, ERR_RH_HEAD_TOO_LARGE */
+export function readFrontRequest(
+  incoming: IncomingMessage | Http2ServerRequest,
+  expectsContinue: boolean,
+): FrontRequest {
+  const overHttp2 = 'stream' in incoming;
+  if (incoming.rawHeaders.length > 2 * maxFields) {
+    throw new GatewayError('ERR_RH_HEAD_TOO_LARGE', `the request has more than ${maxFields} header fields`);
+  }
+  const head = new Head();
+  forEachField(incoming.rawHeaders, (name, value) => head.add(name, value));
+  head.check();
+  const { contentLength } = head;
+  const hasBody = overHttp2 ? !incoming.stream.endAfterHeaders : head.chunked || (contentLength ?? 0) > 0;
+  return {
+    protocol: overHttp2 ? 'h2' : 'http/1.1',
+    method: incoming.method ?? 'GET',
+    target: incoming.url ?? '',
+    fields: head.fields,
+    host: head.host ?? head.authority,
+    origin: head.origin,
+    authorization: head.authorization,
+    connectionNames: head.connectionNames,
+    upgrade: head.connectionNames.includes('upgrade') ? head.upgrade : undefined,
+    socket: incoming.socket,
+    body: hasBody ? incoming : undefined,
+    contentLength,
+    expectsContinue,
+  };
+}
+
+/** One pass over the fields: keeps those that the listener needs, and refuses what is there twice and must not be. */
+class Head {
+  readonly fields: string[] = [];
+  readonly connectionNames: string[] = [];
+  host: string | undefined;
+  authority: string | undefined;
+  origin: string | undefined;
+  authorization: string | undefined;
+  upgrade: string | undefined;
+  contentLength: number | undefined;
+  chunked = false;
+
+  add(name: string, value: string): void {
+    if (name.startsWith(':')) {
+      this.authority = name === ':authority' ? value : this.authority;
+      return;
+    }
+    this.fields.push(name, value);
+    switch (name.toLowerCase()) {
+      case 'host':
+        this.host = once('Host', this.host, value);
+        break;
+      case 'origin':
+        this.origin = once('Origin', this.origin, value);
+        break;
+      case 'authorization':
+        this.authorization = once('Authorization', this.authorization, value);
+        break;
+      case 'connection':
+        this.connectionNames.push(...tokensOf(value));
+        break;
+      case 'upgrade':
+        this.upgrade =
+          this.upgrade === undefined ? value.toLowerCase() : `${this.upgrade},${value.toLowerCase()}`;
+        break;
+      case 'content-length':
+        this.contentLength = Number(value);
+        break;
+      case 'transfer-encoding':
+        this.chunked = true;
+        break;
+      default:
+    }
+  }
+
+  check(): void {
+    if (this.host !== undefined && this.authority !== undefined && this.host !== this.authority) {
+      throw new GatewayError('ERR_RH_REQUEST_MALFORMED', 'Host and :authority name different hosts');
+    }
+  }
+}
+
+function once(name: string, present: string | undefined, value: string): string {
+  if (present !== undefined) {
+    throw new GatewayError('ERR_RH_REQUEST_MALFORMED', `the request has more than one ${name} field`);
+  }
+  return value;
+}

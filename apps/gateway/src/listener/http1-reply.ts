@@ -1,0 +1,93 @@
+import type { ServerResponse } from 'node:http';
+import { TLSSocket } from 'node:tls';
+import type { Reply } from './reply.ts';
+
+/** A body that is still to come and longer than this is not worth reading for the sake of the connection. */
+const maxLeftoverBytes = 262_144;
+
+export class Http1Reply implements Reply {
+  onDrain: (() => void) | undefined;
+  onClosed: ((complete: boolean) => void) | undefined;
+  readonly #response: ServerResponse;
+  readonly #closing: () => boolean;
+  #bytesOut = 0;
+  #proceeded = false;
+
+  /** @param closing whether the connection is to end after this answer */
+  constructor(response: ServerResponse, closing: () => boolean) {
+    this.#response = response;
+    this.#closing = closing;
+    response.on('drain', () => this.onDrain?.());
+    response.once('close', () => this.onClosed?.(response.writableFinished));
+    // A client that goes away makes errors here; `close` follows and says all that matters.
+    response.on('error', () => undefined);
+  }
+
+  get started(): boolean {
+    return this.#response.headersSent;
+  }
+
+  get closed(): boolean {
+    return this.#response.writableEnded || this.#response.destroyed;
+  }
+
+  get status(): number {
+    return this.started ? this.#response.statusCode : 0;
+  }
+
+  get bytesOut(): number {
+    return this.#bytesOut;
+  }
+
+  proceed(): void {
+    if (!this.#proceeded && !this.started && !this.closed) {
+      this.#proceeded = true;
+      this.#response.writeContinue();
+    }
+  }
+
+  start(status: number, fields: readonly string[], flush: boolean): void {
+    const response = this.#response;
+    const connection = this.#closing() || this.#leavesBodyUnread() ? ['Connection', 'close'] : [];
+    response.writeHead(status, [...fields, ...connection]);
+    if (flush) {
+      response.flushHeaders();
+    } else {
+      setImmediate(() => {
+        if (!response.destroyed) {
+          response.flushHeaders();
+        }
+      });
+    }
+  }
+
+  write(chunk: Buffer | string): boolean {
+    this.#bytesOut += Buffer.byteLength(chunk);
+    return this.#response.write(chunk);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  reset(): void {
+    const { socket } = this.#response;
+    // Where the end of the connection is the end of the body (HTTP/1.0), only a reset is not a good end.
+    if (socket !== null && !(socket instanceof TLSSocket)) {
+      socket.resetAndDestroy();
+    } else {
+      this.#response.destroy();
+    }
+  }
+
+  /** The rest of a body that nobody wanted stands before the next request on the connection. */
+  #leavesBodyUnread(): boolean {
+    const { req } = this.#response;
+    if (req.complete) {
+      return false;
+    }
+    const length = Number(req.headers['content-length'] ?? Number.NaN);
+    const expected = req.headers.expect !== undefined && !this.#proceeded;
+    return expected || req.headers['transfer-encoding'] !== undefined || length > maxLeftoverBytes;
+  }
+}

@@ -1,0 +1,63 @@
+/** What the admin listener shows beside health and metrics. JSON with a schema version; times in RFC 3339; no secrets. */
+
+import type { AdminAnswer, AdminRoute } from '@roundhouse/process';
+import { RoundhouseError } from '@roundhouse/transport';
+import type { PoolSnapshot } from '@roundhouse/transport';
+import type { Cluster } from '../clusters/cluster.ts';
+import type { NameConflict } from '../clusters/cluster-registry.ts';
+
+export interface DebugSources {
+  readonly clusters: () => Iterable<Cluster>;
+  readonly conflicts: () => readonly NameConflict[];
+  readonly pool: () => PoolSnapshot;
+  readonly sources: () => Iterable<{ readonly path: string; readonly error: Error | undefined }>;
+}
+
+const schemaVersion = 1;
+
+export function debugRoutes(from: DebugSources): Readonly<Record<string, AdminRoute>> {
+  return {
+    '/debug/transports': () => json({ schemaVersion, ...from.pool() }),
+    '/debug/clusters': () =>
+      json({
+        schemaVersion,
+        clusters: [...from.clusters()].map(describeCluster),
+        sources: [...from.sources()].map(({ path, error }) => ({
+          path,
+          state: error === undefined ? 'good' : 'stale',
+          lastError: error === undefined ? null : describeError(error),
+        })),
+        conflicts: from.conflicts(),
+      }),
+  };
+}
+
+function describeCluster(cluster: Cluster): Record<string, unknown> {
+  const { lastError } = cluster;
+  return {
+    name: cluster.name,
+    path: `/clusters/${cluster.pathName}`,
+    state: cluster.state,
+    server: cluster.server ?? null,
+    insecure: cluster.insecure,
+    identity: cluster.identityMode,
+    source: cluster.source,
+    certificateExpiresAt: cluster.certificateExpiresAt?.toISOString() ?? null,
+    caExpiresAt: cluster.caExpiresAt?.toISOString() ?? null,
+    lastAnswerAt: cluster.lastAnswerAt?.toISOString() ?? null,
+    lastError:
+      lastError === undefined
+        ? null
+        : { code: lastError.code, message: lastError.message, at: lastError.at.toISOString() },
+    inFlight: cluster.inFlight,
+    generation: cluster.generation,
+  };
+}
+
+function describeError(error: Error): { code: string; message: string } {
+  return { code: RoundhouseError.is(error) ? error.code : 'ERR_RH_FILE_UNUSABLE', message: error.message };
+}
+
+function json(value: unknown): AdminAnswer {
+  return { contentType: 'application/json', body: `${JSON.stringify(value, null, 2)}\n` };
+}

@@ -1,0 +1,40 @@
+/** What is under way, so that a shutdown can wait for it and then end it. */
+
+interface Stoppable {
+  stop(): void;
+}
+
+export class OpenExchanges {
+  /** Each leaves when it is over; bounded by the transport's limits on requests and streams, and by the front's connections. */
+  readonly #open = new Set<Entry>();
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  enter(): Entry {
+    const entry = new Entry((ended) => this.#open.delete(ended));
+    this.#open.add(entry);
+    return entry;
+  }
+
+  /** Ends all that can be ended. */
+  stopAll(): void {
+    for (const entry of this.#open) {
+      entry.relay?.stop();
+    }
+  }
+}
+
+class Entry implements Disposable {
+  relay: Stoppable | undefined;
+  readonly #leave: (entry: Entry) => void;
+
+  constructor(leave: (entry: Entry) => void) {
+    this.#leave = leave;
+  }
+
+  [Symbol.dispose](): void {
+    this.#leave(this);
+  }
+}

@@ -1,0 +1,115 @@
+/** The way of a request through the rooms. Whatever a room throws becomes the answer; whatever happens is counted once. */
+
+import { randomBytes } from 'node:crypto';
+import type { Authenticator } from './authentication/authenticator.ts';
+import type { Authorizer } from './authorization/authorizer.ts';
+import type { ClusterRegistry } from './clusters/cluster-registry.ts';
+import { GatewayError } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import { answerFailure, asRoundhouseError } from './forwarding/failure-answer.ts';
+import { forward } from './forwarding/forward.ts';
+import type { ForwardingLimits } from './forwarding/forward.ts';
+import { refuseForeignPage } from '@roundhouse/process';
+import type { Incoming } from './listener/front-listener.ts';
+import { readFrontRequest } from './listener/front-request.ts';
+import type { FrontRequest } from './listener/front-request.ts';
+import type { Reply } from './listener/reply.ts';
+import type { AccessLog } from './observability/access-log.ts';
+import type { GatewayMetrics } from './observability/gateway-metrics.ts';
+import type { OpenExchanges } from './open-exchanges.ts';
+import { findRoute } from './routing/route.ts';
+
+export interface Rooms {
+  /** Whether requests may come from web pages of this machine's browser, and must be looked at for that. */
+  readonly guarded: boolean;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly clusters: ClusterRegistry;
+  readonly limits: ForwardingLimits;
+  readonly open: OpenExchanges;
+  readonly metrics: GatewayMetrics;
+  readonly accessLog: AccessLog;
+}
+
+/** Never rejects. */
+export async function serve(
+  rooms: Rooms,
+  incoming: Incoming,
+  reply: Reply,
+  expectsContinue: boolean,
+): Promise<void> {
+  const exchange: Exchange = { id: requestId(), startedAt: performance.now(), reply, bytesIn: 0 };
+  using releases = new DisposableStack();
+  rooms.metrics.requestStarted();
+  releases.defer(() => account(rooms, exchange));
+  const entry = releases.use(rooms.open.enter());
+  try {
+    const request = readFrontRequest(incoming, expectsContinue);
+    exchange.request = request;
+    guard(rooms, request);
+    exchange.caller = rooms.authenticator.authenticate(request);
+    exchange.route = findRoute(request.method, request.target);
+    rooms.authorizer(exchange.caller, exchange.route);
+    exchange.cluster = clusterOf(rooms, exchange.route.clusterName);
+    if (exchange.route.info.longRunning) {
+      rooms.metrics.longRunningStarted(exchange);
+      releases.defer(() => rooms.metrics.longRunningEnded(exchange));
+    }
+    const { caller, route, cluster } = exchange;
+    const { error, bytesIn } = await forward(
+      { request, reply, caller, route, cluster },
+      rooms.limits,
+      (relay) => {
+        entry.relay = relay;
+      },
+    );
+    exchange.bytesIn = bytesIn;
+    if (error !== undefined) {
+      exchange.error = error;
+    }
+  } catch (thrown) {
+    const error = asRoundhouseError(thrown);
+    exchange.error = error;
+    refuse(reply, error);
+  }
+}
+
+function guard({ guarded }: Rooms, { host, origin }: FrontRequest): void {
+  const reason = guarded ? refuseForeignPage(host, origin) : undefined;
+  if (reason !== undefined) {
+    throw new GatewayError('ERR_RH_FOREIGN_PAGE', reason);
+  }
+}
+
+function clusterOf({ clusters }: Rooms, name: string) {
+  const cluster = clusters.find(name);
+  if (cluster === undefined) {
+    throw new GatewayError('ERR_RH_CLUSTER_UNKNOWN', `there is no cluster "${name}"`);
+  }
+  return cluster;
+}
+
+function refuse(reply: Reply, error: ReturnType<typeof asRoundhouseError>): void {
+  try {
+    if (reply.started) {
+      reply.reset();
+    } else {
+      answerFailure(reply, error);
+    }
+  } catch {
+    // The client's connection broke under the answer; its end is all that is left to do.
+    reply.reset();
+  }
+}
+
+function account({ metrics, accessLog }: Rooms, exchange: Exchange): void {
+  const { reply, error, startedAt } = exchange;
+  const durationMs = performance.now() - startedAt;
+  const code = error?.httpStatus === 499 ? 499 : reply.status || 499;
+  metrics.requestEnded(exchange, code, durationMs);
+  accessLog.ended(exchange, code, durationMs);
+}
+
+function requestId(): string {
+  return randomBytes(8).toString('hex');
+}
