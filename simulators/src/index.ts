@@ -23,3 +23,5 @@ export type { KubeObject } from './kube-apiserver/kube-object.ts';
 export type { ListReference, ObjectReference } from './kube-apiserver/store/store-access.ts';
 export { Workload, type WorkloadOptions } from './kube-apiserver/workload.ts';
 export { ManualClock } from './manual-clock.ts';
+export { Relay, type RelayOptions } from './relay.ts';
+export type { RelayDirection, RelayTarget } from './relayed-connection.ts';

@@ -26,7 +26,12 @@ export interface AuthenticationOptions {
   readonly anonymous?: boolean;
 }
 
-export const anonymousCaller: Caller = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
+export const anonymousCaller: Caller = {
+  username: 'system:anonymous',
+  uid: '',
+  groups: ['system:unauthenticated'],
+  extra: {},
+};
 
 export const authenticatedGroup = 'system:authenticated';
 
@@ -58,13 +63,19 @@ export class Authentication {
   }
 }
 
-function certificateCaller({ clientAuthorized, clientCommonName = '', clientOrganizations }: RecordedTls): Caller {
+function certificateCaller({
+  clientAuthorized,
+  clientCommonName = '',
+  clientOrganizations,
+}: RecordedTls): Caller {
   if (!clientAuthorized || clientCommonName === '') throw ApiError.unauthorized();
   return authenticated({ username: clientCommonName, uid: '', groups: clientOrganizations, extra: {} });
 }
 
 function authenticated(caller: Caller): Caller {
-  return caller.groups.includes(authenticatedGroup) ? caller : { ...caller, groups: [...caller.groups, authenticatedGroup] };
+  return caller.groups.includes(authenticatedGroup)
+    ? caller
+    : { ...caller, groups: [...caller.groups, authenticatedGroup] };
 }
 
 function digest(token: string): Buffer {

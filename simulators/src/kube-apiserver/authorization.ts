@@ -40,7 +40,8 @@ export function requireAccess(authorize: Authorizer, access: Access): void {
   const verdict = authorize(access);
   if (verdict === true) return;
   const because = verdict === '' ? '' : `: ${verdict}`;
-  if ('path' in access) throw ApiError.forbidden(access.caller.username, `${access.verb} path "${access.path}"${because}`);
+  if ('path' in access)
+    throw ApiError.forbidden(access.caller.username, `${access.verb} path "${access.path}"${because}`);
   const { group, resource, subresource, namespace, name } = access;
   const full = subresource === '' ? resource : `${resource}/${subresource}`;
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`;

@@ -13,9 +13,15 @@ export function discoveryDocument(cluster: ClusterState, path: string): JsonObje
   if (trimmed === '/') return { paths: rootPaths(groupVersions) };
   if (trimmed === '/version') return versionInfo(cluster.version);
   if (trimmed === '/api') return apiVersions(groupVersions);
-  if (trimmed === '/apis') return { kind: 'APIGroupList', apiVersion: 'v1', groups: groupNames(groupVersions).map((name) => apiGroup(name, groupVersions)) };
+  if (trimmed === '/apis')
+    return {
+      kind: 'APIGroupList',
+      apiVersion: 'v1',
+      groups: groupNames(groupVersions).map((name) => apiGroup(name, groupVersions)),
+    };
   const [, root, group = '', version] = /^\/(apis?)\/([^/]+)(?:\/([^/]+))?$/.exec(trimmed) ?? [];
-  if (root === 'api') return version === undefined ? resourceList(cluster, { group: '', version: group }) : undefined;
+  if (root === 'api')
+    return version === undefined ? resourceList(cluster, { group: '', version: group }) : undefined;
   if (root !== 'apis') return undefined;
   if (version !== undefined) return resourceList(cluster, { group, version });
   if (!groupNames(groupVersions).includes(group)) throw ApiError.noResource();
@@ -32,7 +38,18 @@ export function healthText(path: string, query: URLSearchParams): string | undef
 function rootPaths(groupVersions: readonly GroupVersion[]): readonly string[] {
   const named = groupVersions.filter(({ group }) => group !== '');
   const groups = named.flatMap((each) => [`/apis/${each.group}`, `/apis/${apiVersionOf(each)}`]);
-  return ['/api', '/api/v1', '/apis', ...new Set(groups), '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'];
+  return [
+    '/api',
+    '/api/v1',
+    '/apis',
+    ...new Set(groups),
+    '/healthz',
+    '/livez',
+    '/openapi/v2',
+    '/openapi/v3',
+    '/readyz',
+    '/version',
+  ];
 }
 
 function apiVersions(groupVersions: readonly GroupVersion[]): JsonObject {
@@ -80,7 +97,13 @@ function apiResource(definition: ResourceDefinition): JsonObject {
 
 function subresources(definition: ResourceDefinition): readonly JsonObject[] {
   const { resource, namespaced, kind } = definition;
-  const status = { name: `${resource}/status`, singularName: '', namespaced, kind, verbs: ['get', 'patch', 'update'] };
+  const status = {
+    name: `${resource}/status`,
+    singularName: '',
+    namespaced,
+    kind,
+    verbs: ['get', 'patch', 'update'],
+  };
   const log = { name: `${resource}/log`, singularName: '', namespaced, kind, verbs: ['get'] };
   return [...(definition.hasStatus ? [status] : []), ...(kind === 'Pod' ? [log] : [])];
 }

@@ -44,16 +44,23 @@ export function contentType(exchange: Exchange): string {
 export const objectTypes: readonly string[] = ['application/json', 'application/yaml', protobufType];
 
 /** Undefined when there is no body. Throws 413, 415 or BadRequest. */
-export async function readBody(exchange: Exchange, accepted: readonly string[] = objectTypes): Promise<Json | undefined> {
+export async function readBody(
+  exchange: Exchange,
+  accepted: readonly string[] = objectTypes,
+): Promise<Json | undefined> {
   const bytes = await readBytes(exchange);
   if (bytes.length === 0) return undefined;
   const type = contentType(exchange) || 'application/json';
   if (!accepted.includes(type)) throw ApiError.unsupportedMediaType(accepted);
   if (type === protobufType) return decodeProtobufObject(bytes);
   try {
-    return type === 'application/yaml' ? parseJson(JSON.stringify(parseYaml(bytes.toString()))) : parseJson(bytes.toString());
+    return type === 'application/yaml'
+      ? parseJson(JSON.stringify(parseYaml(bytes.toString())))
+      : parseJson(bytes.toString());
   } catch (error) {
-    throw ApiError.badRequest(`the object provided is unrecognized: ${error instanceof Error ? error.message : String(error)}`);
+    throw ApiError.badRequest(
+      `the object provided is unrecognized: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 

@@ -51,7 +51,8 @@ function strikes(by: 'rst' | 'fin' | 'stream', { wire }: Exchange): () => void {
 async function sendStatus(fault: Extract<Fault, { kind: 'status' }>, { reply }: Exchange): Promise<void> {
   const ordinary = ApiError.ofCode(fault.code);
   const headers = { ...ordinary.headers, ...fault.headers };
-  if (typeof fault.body === 'string') await reply.send(fault.code, 'text/plain; charset=utf-8', fault.body, headers);
+  if (typeof fault.body === 'string')
+    await reply.send(fault.code, 'text/plain; charset=utf-8', fault.body, headers);
   else await reply.json(fault.code, fault.body ?? ordinary.toStatus(), headers);
 }
 

@@ -16,22 +16,39 @@ export function impersonate(request: RecordedRequest, caller: Caller, authorize:
   const extra = extraOf(request);
   if (username === '') {
     if (groups.length === 0 && uid === '' && Object.keys(extra).length === 0) return caller;
-    throw ApiError.internal(`requested ${JSON.stringify([...groups, uid, extra])} without impersonating a user`);
+    throw ApiError.internal(
+      `requested ${JSON.stringify([...groups, uid, extra])} without impersonating a user`,
+    );
   }
   const may = (resource: string, name: string, group = '', subresource = ''): void =>
-    requireAccess(authorize, { caller, verb: 'impersonate', group, version: 'v1', resource, subresource, namespace: '', name });
+    requireAccess(authorize, {
+      caller,
+      verb: 'impersonate',
+      group,
+      version: 'v1',
+      resource,
+      subresource,
+      namespace: '',
+      name,
+    });
   may('users', username);
   for (const group of groups) may('groups', group);
   if (uid !== '') may('uids', uid, 'authentication.k8s.io');
-  for (const [key, values] of Object.entries(extra)) for (const value of values) may('userextras', value, 'authentication.k8s.io', key);
+  for (const [key, values] of Object.entries(extra))
+    for (const value of values) may('userextras', value, 'authentication.k8s.io', key);
   return { username, uid, groups: completeGroups(username, groups), extra };
 }
 
 function completeGroups(username: string, groups: readonly string[]): readonly string[] {
   if (username === anonymousCaller.username) return groups.length === 0 ? anonymousCaller.groups : groups;
   const [, namespace] = /^system:serviceaccount:([^:]+):[^:]+$/.exec(username) ?? [];
-  const given = groups.length > 0 || namespace === undefined ? groups : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
-  return given.includes(authenticatedGroup) || given.includes('system:unauthenticated') ? given : [...given, authenticatedGroup];
+  const given =
+    groups.length > 0 || namespace === undefined
+      ? groups
+      : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
+  return given.includes(authenticatedGroup) || given.includes('system:unauthenticated')
+    ? given
+    : [...given, authenticatedGroup];
 }
 
 function extraOf(request: RecordedRequest): Readonly<Record<string, readonly string[]>> {

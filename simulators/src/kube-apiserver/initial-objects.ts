@@ -13,7 +13,11 @@ export function initialObjects(cluster: ClusterState): readonly JsonObject[] {
     {
       apiVersion: 'v1',
       kind: 'Service',
-      metadata: { name: 'kubernetes', namespace: 'default', labels: { component: 'apiserver', provider: 'kubernetes' } },
+      metadata: {
+        name: 'kubernetes',
+        namespace: 'default',
+        labels: { component: 'apiserver', provider: 'kubernetes' },
+      },
       spec: { clusterIP: '10.96.0.1', ports: [{ name: 'https', port: 443, targetPort: 6443 }] },
     },
     {
@@ -22,9 +26,17 @@ export function initialObjects(cluster: ClusterState): readonly JsonObject[] {
       metadata: {
         name: 'kube-dns',
         namespace: 'kube-system',
-        labels: { 'k8s-app': 'kube-dns', 'kubernetes.io/cluster-service': 'true', 'kubernetes.io/name': 'CoreDNS' },
+        labels: {
+          'k8s-app': 'kube-dns',
+          'kubernetes.io/cluster-service': 'true',
+          'kubernetes.io/name': 'CoreDNS',
+        },
       },
-      spec: { clusterIP: '10.96.0.10', ports: [{ name: 'dns', port: 53, protocol: 'UDP' }], selector: { 'k8s-app': 'kube-dns' } },
+      spec: {
+        clusterIP: '10.96.0.10',
+        ports: [{ name: 'dns', port: 53, protocol: 'UDP' }],
+        selector: { 'k8s-app': 'kube-dns' },
+      },
     },
   ];
 }
@@ -62,7 +74,12 @@ function node({ name: cluster, version, clock }: ClusterState, number: number): 
       allocatable: resources,
       capacity: resources,
       conditions: [
-        condition('MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
+        condition(
+          'MemoryPressure',
+          'False',
+          'KubeletHasSufficientMemory',
+          'kubelet has sufficient memory available',
+        ),
         condition('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
         condition('PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
         condition('Ready', 'True', 'KubeletReady', 'kubelet is posting ready status'),

@@ -5,7 +5,7 @@
 import type { RecordedConnection } from '../recorded-connection.ts';
 import type { HttpProtocol, RecordedRequest } from '../recorded-request.ts';
 import { RecordingServer } from '../recording-server.ts';
-import type { RecordingTlsOptions } from '../recording-server.ts';
+import type { RecordingTlsOptions } from '../recording-tls.ts';
 import { Authentication } from './authentication.ts';
 import type { AuthenticationOptions } from './authentication.ts';
 import { allowAuthenticated } from './authorization.ts';
@@ -100,12 +100,25 @@ export class KubeApiserver implements AsyncDisposable {
     };
     const seeded = new StoreAccess(registry, objects);
     for (const object of [...initialObjects(cluster), ...(options.seed ?? [])]) seeded.put(object);
-    if (controllers) resources.use(Controllers.start(cluster, { podStartMs: options.podStartMs ?? 50, podStopMs: options.podStopMs ?? 50 }));
+    if (controllers)
+      resources.use(
+        Controllers.start(cluster, {
+          podStartMs: options.podStartMs ?? 50,
+          podStopMs: options.podStopMs ?? 50,
+        }),
+      );
 
     const faults = new Faults();
     const authentication = new Authentication(options.authentication ?? {});
     const rooms = { cluster, faults, authentication, authorize: options.authorize ?? allowAuthenticated };
-    const { tls, protocols = ['h2', 'http/1.1'], host = '127.0.0.1', port = 0, maxConcurrentStreams = 250, keepRecords = 10_000 } = options;
+    const {
+      tls,
+      protocols = ['h2', 'http/1.1'],
+      host = '127.0.0.1',
+      port = 0,
+      maxConcurrentStreams = 250,
+      keepRecords = 10_000,
+    } = options;
     const server = resources.use(
       await RecordingServer.listen({
         host,
@@ -161,7 +174,10 @@ export class KubeApiserver implements AsyncDisposable {
   }
 
   /** A line for the log of a pod's container (default: its first). Throws when there is no such pod. */
-  appendLog(pod: { readonly namespace?: string; readonly name: string; readonly container?: string }, line: string): void {
+  appendLog(
+    pod: { readonly namespace?: string; readonly name: string; readonly container?: string },
+    line: string,
+  ): void {
     this.#parts.cluster.logs.append({ namespace: 'default', ...pod }, line, this.#parts.cluster.clock.now());
   }
 

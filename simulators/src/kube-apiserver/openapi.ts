@@ -11,7 +11,10 @@ import type { GroupVersion } from './resources/resource-registry.ts';
 
 /** Undefined when the path is none of OpenAPI's, or of a group version that is not served. */
 export function openApiDocument(cluster: ClusterState, path: string): JsonObject | undefined {
-  if (path === '/openapi/v3') return { paths: Object.fromEntries(cluster.registry.groupVersions().map((each) => indexEntry(cluster, each))) };
+  if (path === '/openapi/v3')
+    return {
+      paths: Object.fromEntries(cluster.registry.groupVersions().map((each) => indexEntry(cluster, each))),
+    };
   const found = cluster.registry.groupVersions().find((each) => path === `/openapi/v3/${rootOf(each)}`);
   return found === undefined ? undefined : groupVersionDocument(cluster, found);
 }
@@ -22,12 +25,17 @@ function rootOf(groupVersion: GroupVersion): string {
 
 /** Clients cache by the hash in the URL. */
 function indexEntry(cluster: ClusterState, groupVersion: GroupVersion): [path: string, entry: JsonObject] {
-  const hash = createHash('sha256').update(JSON.stringify(groupVersionDocument(cluster, groupVersion))).digest('hex').toUpperCase();
+  const hash = createHash('sha256')
+    .update(JSON.stringify(groupVersionDocument(cluster, groupVersion)))
+    .digest('hex')
+    .toUpperCase();
   return [rootOf(groupVersion), { serverRelativeURL: `/openapi/v3/${rootOf(groupVersion)}?hash=${hash}` }];
 }
 
 function groupVersionDocument(cluster: ClusterState, groupVersion: GroupVersion): JsonObject {
-  const definitions = cluster.registry.of(groupVersion).filter((definition) => definition.verbs.includes('patch'));
+  const definitions = cluster.registry
+    .of(groupVersion)
+    .filter((definition) => definition.verbs.includes('patch'));
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version: cluster.version },

@@ -67,7 +67,12 @@ export class Reply {
   /** A whole answer. */
   async send(status: number, contentType: string, body: string, headers: Headers = {}): Promise<void> {
     const bytes = Buffer.from(body);
-    const head = { 'Content-Type': contentType, 'Content-Length': String(bytes.length), 'Cache-Control': 'no-cache, private', ...headers };
+    const head = {
+      'Content-Type': contentType,
+      'Content-Length': String(bytes.length),
+      'Cache-Control': 'no-cache, private',
+      ...headers,
+    };
     if (this.#cut === undefined) {
       this.#begun = true;
       return this.#wire.respond({ status, headers: { ...head, ...this.#extraHeaders }, body: bytes });

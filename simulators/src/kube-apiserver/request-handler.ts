@@ -63,12 +63,22 @@ async function serveDocument(rooms: RequestRooms, exchange: AuthenticatedExchang
   await reply.json(200, document);
 }
 
-async function serveResource(rooms: RequestRooms, exchange: AuthenticatedExchange, info: ResourceRequest): Promise<void> {
+async function serveResource(
+  rooms: RequestRooms,
+  exchange: AuthenticatedExchange,
+  info: ResourceRequest,
+): Promise<void> {
   const { cluster } = rooms;
   requireAccess(rooms.authorize, accessOf(exchange.caller, info));
   const definition = cluster.registry.byResource(info.group, info.version, info.resource);
   if (definition === undefined) throw ApiError.noResource();
-  const resourceExchange: ResourceExchange = { ...exchange, cluster, definition, info, form: negotiate(header(exchange, 'accept')) };
+  const resourceExchange: ResourceExchange = {
+    ...exchange,
+    cluster,
+    definition,
+    info,
+    form: negotiate(header(exchange, 'accept')),
+  };
   await serveVerb(resourceExchange);
 }
 
@@ -80,7 +90,11 @@ async function serveVerb(exchange: ResourceExchange): Promise<void> {
   const { definition, info } = exchange;
   if (info.subresource !== '') return serveSubresource(exchange);
   // Objects of a namespaced resource are named within a namespace only.
-  if (definition.namespaced !== (info.namespace !== '') && (info.name !== '' || info.verb === 'create' || info.namespace !== '')) throw ApiError.noResource();
+  if (
+    definition.namespaced !== (info.namespace !== '') &&
+    (info.name !== '' || info.verb === 'create' || info.namespace !== '')
+  )
+    throw ApiError.noResource();
   if (!definition.verbs.includes(info.verb)) throw ApiError.methodNotAllowed();
   switch (info.verb) {
     case 'get':
@@ -129,7 +143,10 @@ async function refuse({ reply, wire }: Exchange, error: unknown): Promise<void> 
   if (error instanceof ExchangeAborted || reply.closed.aborted) return;
   // A stream that broke after its head was sent can only be cut.
   if (reply.begun) return wire.reset();
-  const failure = error instanceof ApiError ? error : ApiError.internal(error instanceof Error ? error.message : String(error));
+  const failure =
+    error instanceof ApiError
+      ? error
+      : ApiError.internal(error instanceof Error ? error.message : String(error));
   const challenge = failure.code === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
   await reply.json(failure.code, failure.toStatus(), { ...failure.headers, ...challenge });
 }

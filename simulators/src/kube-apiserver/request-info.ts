@@ -14,14 +14,26 @@ export interface ResourceRequest {
 }
 
 /** Undefined for paths that are not of resources. Throws BadRequest for escapes that do not decode. */
-export function parseResourceRequest(method: string, path: string, query: URLSearchParams): ResourceRequest | undefined {
+export function parseResourceRequest(
+  method: string,
+  path: string,
+  query: URLSearchParams,
+): ResourceRequest | undefined {
   const segments = splitPath(path);
   if (segments === undefined) return undefined;
   const [root, ...rest] = segments;
   const [group, version, ...resourcePath] = root === 'api' ? ['', ...rest] : rest;
-  if ((root !== 'api' && root !== 'apis') || group === undefined || version === undefined || resourcePath.length === 0) return undefined;
+  if (
+    (root !== 'api' && root !== 'apis') ||
+    group === undefined ||
+    version === undefined ||
+    resourcePath.length === 0
+  )
+    return undefined;
   const located = locate(resourcePath);
-  return located === undefined ? undefined : { verb: verbOf(method, located.name, query), group, version, ...located };
+  return located === undefined
+    ? undefined
+    : { verb: verbOf(method, located.name, query), group, version, ...located };
 }
 
 type Location = Pick<ResourceRequest, 'namespace' | 'resource' | 'name' | 'subresource'>;
@@ -33,7 +45,9 @@ function locate(segments: readonly string[]): Location | undefined {
     const [name = '', subresource = '', ...tooMany] = more;
     return tooMany.length > 0 ? undefined : { namespace: second, resource: third, name, subresource };
   }
-  return more.length > 0 ? undefined : { namespace: '', resource: first, name: second, subresource: third ?? '' };
+  return more.length > 0
+    ? undefined
+    : { namespace: '', resource: first, name: second, subresource: third ?? '' };
 }
 
 function splitPath(path: string): readonly string[] | undefined {

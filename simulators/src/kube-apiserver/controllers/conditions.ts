@@ -11,12 +11,16 @@ export interface Condition {
 }
 
 export function condition(object: KubeObject, wanted: Condition, now: string): JsonObject {
-  const present = listAt(object, 'status', 'conditions').find((found) => textAt(found, 'type') === wanted.type);
+  const present = listAt(object, 'status', 'conditions').find(
+    (found) => textAt(found, 'type') === wanted.type,
+  );
   const same = present !== undefined && textAt(present, 'status') === wanted.status;
   const since = same ? textAt(present, 'lastTransitionTime') || now : now;
   return { ...wanted, lastTransitionTime: since };
 }
 
 export function hasCondition(object: KubeObject, type: string): boolean {
-  return listAt(object, 'status', 'conditions').some((found) => textAt(found, 'type') === type && at(found, 'status') === 'True');
+  return listAt(object, 'status', 'conditions').some(
+    (found) => textAt(found, 'type') === type && at(found, 'status') === 'True',
+  );
 }

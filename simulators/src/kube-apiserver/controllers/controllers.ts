@@ -68,7 +68,8 @@ export class Controllers implements Disposable {
         this.#schedule();
       };
       if (controller.watches === undefined) this.#resources.use(cluster.objects.versions.onChange(mark));
-      for (const definition of controller.watches ?? []) this.#resources.use(cluster.objects.collection(definition).onChange(mark));
+      for (const definition of controller.watches ?? [])
+        this.#resources.use(cluster.objects.collection(definition).onChange(mark));
     }
   }
 

@@ -32,7 +32,7 @@ export class DeploymentController implements Controller {
   reconcile(): void {
     const { objects } = this.#cluster;
     const owned = groupByController(objects.collection(replicaSets));
-    for (const deployment of [...objects.collection(deployments).values()]) {
+    for (const deployment of objects.collection(deployments).all()) {
       if (deployment.metadata.deletionTimestamp !== undefined) continue;
       this.#reconcileOne(deployment, owned.get(deployment.metadata.uid ?? '') ?? []);
     }
@@ -78,17 +78,30 @@ export class DeploymentController implements Controller {
     const before = numberAt(set, 'spec', 'replicas') ?? 0;
     this.#cluster.objects.change(replicaSets, namespaceOf(set), nameOf(set), (current) => ({
       ...current,
-      metadata: { ...current.metadata, annotations: { ...current.metadata.annotations, [revisionAnnotation]: String(revision) } },
+      metadata: {
+        ...current.metadata,
+        annotations: { ...current.metadata.annotations, [revisionAnnotation]: String(revision) },
+      },
       spec: { ...objectAt(current, 'spec'), replicas },
     }));
     if (before === replicas) return;
     const message = `Scaled ${replicas > before ? 'up' : 'down'} replica set ${nameOf(set)} from ${before} to ${replicas}`;
-    this.#recorder.record(deployment, { reason: 'ScalingReplicaSet', message, component: 'deployment-controller' });
+    this.#recorder.record(deployment, {
+      reason: 'ScalingReplicaSet',
+      message,
+      component: 'deployment-controller',
+    });
   }
 
-  #writeStatus(deployment: KubeObject, current: KubeObject, others: readonly KubeObject[], revision: number): void {
+  #writeStatus(
+    deployment: KubeObject,
+    current: KubeObject,
+    others: readonly KubeObject[],
+    revision: number,
+  ): void {
     const now = timestamp(this.#cluster.clock.now());
-    const sum = (sets: readonly KubeObject[], field: string): number => sets.reduce((total, set) => total + (numberAt(set, 'status', field) ?? 0), 0);
+    const sum = (sets: readonly KubeObject[], field: string): number =>
+      sets.reduce((total, set) => total + (numberAt(set, 'status', field) ?? 0), 0);
     const all = [current, ...others];
     const desired = numberAt(deployment, 'spec', 'replicas') ?? 0;
     const available = sum(all, 'availableReplicas');
@@ -101,7 +114,10 @@ export class DeploymentController implements Controller {
       nameOf(deployment),
       (live) => ({
         ...live,
-        metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, [revisionAnnotation]: String(revision) } },
+        metadata: {
+          ...live.metadata,
+          annotations: { ...live.metadata.annotations, [revisionAnnotation]: String(revision) },
+        },
         status: {
           observedGeneration: live.metadata.generation,
           replicas: sum(all, 'replicas'),
@@ -125,7 +141,9 @@ function availableCondition(minimum: boolean): Parameters<typeof condition>[1] {
     type: 'Available',
     status: minimum ? 'True' : 'False',
     reason: minimum ? 'MinimumReplicasAvailable' : 'MinimumReplicasUnavailable',
-    message: minimum ? 'Deployment has minimum availability.' : 'Deployment does not have minimum availability.',
+    message: minimum
+      ? 'Deployment has minimum availability.'
+      : 'Deployment does not have minimum availability.',
   };
 }
 
@@ -141,6 +159,11 @@ function revisionOf(set: KubeObject): number {
 
 /** Ten characters that a label and a name may hold. */
 function templateHash(deployment: KubeObject): string {
-  const digest = createHash('sha256').update(JSON.stringify(objectAt(deployment, 'spec', 'template'))).digest();
-  return BigInt(`0x${digest.subarray(0, 8).toString('hex')}`).toString(36).padStart(10, '0').slice(-10);
+  const digest = createHash('sha256')
+    .update(JSON.stringify(objectAt(deployment, 'spec', 'template')))
+    .digest();
+  return BigInt(`0x${digest.subarray(0, 8).toString('hex')}`)
+    .toString(36)
+    .padStart(10, '0')
+    .slice(-10);
 }

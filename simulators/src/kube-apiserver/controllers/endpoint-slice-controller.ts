@@ -21,15 +21,18 @@ export class EndpointSliceController implements Controller {
 
   reconcile(): void {
     const { objects } = this.#cluster;
-    for (const service of [...objects.collection(services).values()]) {
+    for (const service of objects.collection(services).all()) {
       const selector = Object.entries(objectAt(service, 'spec', 'selector'));
       if (selector.length === 0) continue;
-      const selected = [...objects.collection(pods).values()].filter(
-        (pod) =>
-          namespaceOf(pod) === namespaceOf(service) &&
-          textAt(pod, 'status', 'podIP') !== '' &&
-          selector.every(([key, value]) => labelsOf(pod)[key] === value),
-      );
+      const selected = objects
+        .collection(pods)
+        .all()
+        .filter(
+          (pod) =>
+            namespaceOf(pod) === namespaceOf(service) &&
+            textAt(pod, 'status', 'podIP') !== '' &&
+            selector.every(([key, value]) => labelsOf(pod)[key] === value),
+        );
       this.#write(service, selected);
     }
   }
@@ -38,7 +41,8 @@ export class EndpointSliceController implements Controller {
     const { objects } = this.#cluster;
     const name = `${nameOf(service)}-${(service.metadata.uid ?? '').slice(0, 5)}`;
     const slice = sliceOf(service, selected, name);
-    if (objects.find(endpointSlices, namespaceOf(service), name) === undefined) objects.create(endpointSlices, slice);
+    if (objects.find(endpointSlices, namespaceOf(service), name) === undefined)
+      objects.create(endpointSlices, slice);
     else objects.change(endpointSlices, namespaceOf(service), name, () => slice);
   }
 }

@@ -17,12 +17,14 @@ export class GarbageCollector implements Controller {
     const { objects, registry } = this.#cluster;
     const definitions = registry.all().filter(({ answer }) => answer === undefined);
     const alive = new Set<string>();
-    for (const definition of definitions) for (const object of objects.collection(definition).values()) alive.add(object.metadata.uid ?? '');
+    for (const definition of definitions)
+      for (const object of objects.collection(definition).all()) alive.add(object.metadata.uid ?? '');
     for (const definition of definitions) {
-      for (const object of [...objects.collection(definition).values()]) {
+      for (const object of objects.collection(definition).all()) {
         const owners = object.metadata.ownerReferences ?? [];
         const orphaned = owners.length > 0 && owners.every(({ uid }) => !alive.has(uid));
-        if (orphaned && object.metadata.deletionTimestamp === undefined) objects.remove(definition, namespaceOf(object), nameOf(object));
+        if (orphaned && object.metadata.deletionTimestamp === undefined)
+          objects.remove(definition, namespaceOf(object), nameOf(object));
       }
     }
   }
@@ -32,6 +34,12 @@ export class GarbageCollector implements Controller {
     const { objects, registry } = this.#cluster;
     const since = this.#seen;
     this.#seen = objects.versions.revision;
-    return registry.all().some((definition) => objects.collection(definition).history.after(since)?.some(({ deleted }) => deleted) ?? true);
+    return registry.all().some(
+      (definition) =>
+        objects
+          .collection(definition)
+          .history.after(since)
+          ?.some(({ deleted }) => deleted) ?? true,
+    );
   }
 }

@@ -30,11 +30,12 @@ export class Kubelet implements Controller, Disposable {
   }
 
   reconcile(): void {
-    for (const pod of [...this.#cluster.objects.collection(pods).values()]) {
+    for (const pod of this.#cluster.objects.collection(pods).all()) {
       const bound = textAt(pod, 'spec', 'nodeName') !== '';
       if (pod.metadata.deletionTimestamp !== undefined) this.#stopLater(pod);
       else if (!bound) this.#bind(pod);
-      else if (textAt(pod, 'status', 'phase') === 'Pending') this.#later(this.#starting, pod, this.#options.podStartMs, () => this.#start(pod));
+      else if (textAt(pod, 'status', 'phase') === 'Pending')
+        this.#later(this.#starting, pod, this.#options.podStartMs, () => this.#start(pod));
     }
   }
 
@@ -43,7 +44,10 @@ export class Kubelet implements Controller, Disposable {
   }
 
   #bind(pod: KubeObject): void {
-    const able = [...this.#cluster.objects.collection(nodes).values()].filter((node) => at(node, 'spec', 'unschedulable') !== true);
+    const able = this.#cluster.objects
+      .collection(nodes)
+      .all()
+      .filter((node) => at(node, 'spec', 'unschedulable') !== true);
     const node = able[this.#scheduled % able.length];
     if (node === undefined) return;
     this.#scheduled += 1;
@@ -79,9 +83,13 @@ export class Kubelet implements Controller, Disposable {
       status: {
         ...objectAt(current, 'status'),
         phase: 'Running',
-        conditions: ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) =>
-          condition(current, { type, status: 'True' }, now),
-        ),
+        conditions: [
+          'PodReadyToStartContainers',
+          'Initialized',
+          'Ready',
+          'ContainersReady',
+          'PodScheduled',
+        ].map((type) => condition(current, { type, status: 'True' }, now)),
         podIP,
         podIPs: [{ ip: podIP }],
         containerStatuses: containersOf(current).map((container) => ({
@@ -114,7 +122,13 @@ export class Kubelet implements Controller, Disposable {
     for (const container of listAt(pod, 'spec', 'containers')) {
       const name = textAt(container, 'name');
       const message = `Stopping container ${name}`;
-      this.#recorder.record(pod, { reason: 'Killing', message, component: 'kubelet', host, fieldPath: `spec.containers{${name}}` });
+      this.#recorder.record(pod, {
+        reason: 'Killing',
+        message,
+        component: 'kubelet',
+        host,
+        fieldPath: `spec.containers{${name}}`,
+      });
     }
     const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
     this.#later(this.#stopping, pod, Math.min(graceMs, this.#options.podStopMs), () => {
@@ -141,7 +155,12 @@ export class Kubelet implements Controller, Disposable {
   }
 
   #freeAddress(): string {
-    const taken = new Set([...this.#cluster.objects.collection(pods).values()].map((pod) => textAt(pod, 'status', 'podIP')));
+    const taken = new Set(
+      this.#cluster.objects
+        .collection(pods)
+        .all()
+        .map((pod) => textAt(pod, 'status', 'podIP')),
+    );
     for (let number = 2; ; number += 1) {
       const address = `10.244.${number >>> 8}.${number & 0xff}`;
       if (!taken.has(address)) return address;

@@ -16,7 +16,7 @@ export class NamespaceController implements Controller {
   }
 
   reconcile(): void {
-    for (const namespace of [...this.#cluster.objects.collection(namespaces).values()]) {
+    for (const namespace of this.#cluster.objects.collection(namespaces).all()) {
       if (namespace.metadata.deletionTimestamp === undefined) this.#furnish(namespace);
       else this.#empty(nameOf(namespace));
     }
@@ -25,15 +25,28 @@ export class NamespaceController implements Controller {
   #furnish(namespace: KubeObject): void {
     const { objects } = this.#cluster;
     if (objects.find(serviceAccounts, nameOf(namespace), 'default') !== undefined) return;
-    objects.create(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: nameOf(namespace) } });
+    objects.create(serviceAccounts, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'default', namespace: nameOf(namespace) },
+    });
   }
 
   #empty(namespace: string): void {
     const { objects, registry } = this.#cluster;
     let left = 0;
-    for (const definition of registry.all().filter(({ namespaced, answer }) => namespaced && answer === undefined)) {
-      for (const object of [...objects.collection(definition).values()].filter((found) => namespaceOf(found) === namespace)) {
-        if (object.metadata.deletionTimestamp !== undefined || !objects.remove(definition, namespace, nameOf(object)).removed) left += 1;
+    for (const definition of registry
+      .all()
+      .filter(({ namespaced, answer }) => namespaced && answer === undefined)) {
+      for (const object of objects
+        .collection(definition)
+        .all()
+        .filter((found) => namespaceOf(found) === namespace)) {
+        if (
+          object.metadata.deletionTimestamp !== undefined ||
+          !objects.remove(definition, namespace, nameOf(object)).removed
+        )
+          left += 1;
       }
     }
     if (left === 0) objects.purge(namespaces, '', namespace);

@@ -21,7 +21,7 @@ export function controllerUid(object: KubeObject): string | undefined {
 /** By the uid of the controller. */
 export function groupByController(collection: Collection): ReadonlyMap<string, readonly KubeObject[]> {
   const groups = new Map<string, KubeObject[]>();
-  for (const object of collection.values()) {
+  for (const object of collection.all()) {
     const uid = controllerUid(object);
     if (uid === undefined) continue;
     const group = groups.get(uid);

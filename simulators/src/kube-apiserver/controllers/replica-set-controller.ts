@@ -26,9 +26,11 @@ export class ReplicaSetController implements Controller {
   reconcile(): void {
     const { objects } = this.#cluster;
     const owned = groupByController(objects.collection(pods));
-    for (const set of [...objects.collection(replicaSets).values()]) {
+    for (const set of objects.collection(replicaSets).all()) {
       if (set.metadata.deletionTimestamp !== undefined) continue;
-      const present = (owned.get(set.metadata.uid ?? '') ?? []).filter((pod) => pod.metadata.deletionTimestamp === undefined);
+      const present = (owned.get(set.metadata.uid ?? '') ?? []).filter(
+        (pod) => pod.metadata.deletionTimestamp === undefined,
+      );
       const missing = (numberAt(set, 'spec', 'replicas') ?? 0) - present.length;
       for (let count = 0; count < missing; count += 1) this.#createPod(set);
       for (const pod of missing < 0 ? victims(present, -missing) : []) this.#deletePod(set, pod);
@@ -51,12 +53,20 @@ export class ReplicaSetController implements Controller {
       },
       spec: objectAt(template, 'spec'),
     });
-    this.#recorder.record(set, { reason: 'SuccessfulCreate', message: `Created pod: ${nameOf(pod)}`, component });
+    this.#recorder.record(set, {
+      reason: 'SuccessfulCreate',
+      message: `Created pod: ${nameOf(pod)}`,
+      component,
+    });
   }
 
   #deletePod(set: KubeObject, pod: KubeObject): void {
     this.#cluster.objects.remove(pods, namespaceOf(pod), nameOf(pod));
-    this.#recorder.record(set, { reason: 'SuccessfulDelete', message: `Deleted pod: ${nameOf(pod)}`, component });
+    this.#recorder.record(set, {
+      reason: 'SuccessfulDelete',
+      message: `Deleted pod: ${nameOf(pod)}`,
+      component,
+    });
   }
 
   #writeStatus(set: KubeObject, present: readonly KubeObject[]): void {
@@ -81,6 +91,7 @@ export class ReplicaSetController implements Controller {
 
 /** Those that do not run yet go first, then the youngest. */
 function victims(present: readonly KubeObject[], count: number): readonly KubeObject[] {
-  const order = (pod: KubeObject): string => `${hasCondition(pod, 'Ready') ? '0' : '1'}${pod.metadata.creationTimestamp ?? ''}`;
+  const order = (pod: KubeObject): string =>
+    `${hasCondition(pod, 'Ready') ? '0' : '1'}${pod.metadata.creationTimestamp ?? ''}`;
   return present.toSorted((left, right) => (order(left) < order(right) ? 1 : -1)).slice(0, count);
 }

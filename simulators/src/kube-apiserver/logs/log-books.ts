@@ -32,7 +32,11 @@ export class LogBooks implements Disposable {
   }
 
   /** To the pod's first container unless one is named. Throws NotFound when there is no such pod. */
-  append(pod: { readonly namespace: string; readonly name: string; readonly container?: string }, line: string, now: number): void {
+  append(
+    pod: { readonly namespace: string; readonly name: string; readonly container?: string },
+    line: string,
+    now: number,
+  ): void {
     const found = this.#pods.get(objectKey(pod.namespace, pod.name));
     if (found === undefined) throw ApiError.notFound({ group: '', resource: 'pods' }, pod.name);
     const container = pod.container ?? textAt(listAt(found, 'spec', 'containers')[0], 'name');

@@ -110,7 +110,9 @@ function inOrder(
     schema.mergeKey === undefined || schema.mergeKey === '' ? item : (at(item, schema.mergeKey) ?? null);
   const rank = (item: Json): number =>
     order.findIndex((wanted) => equalJson(identity(wanted), identity(item)));
-  const ordered = present.filter((item) => rank(item) >= 0).sort((left, right) => rank(left) - rank(right));
+  const ordered = present
+    .filter((item) => rank(item) >= 0)
+    .toSorted((left, right) => rank(left) - rank(right));
   const others = present.filter((item) => rank(item) < 0);
   if (others.length === 0 || ordered.length === 0) return [...ordered, ...others];
   const fresh = isJsonList(patched) ? patched.map(identity) : [];

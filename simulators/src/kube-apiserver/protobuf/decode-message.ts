@@ -19,7 +19,9 @@ export function decodeMessage(bytes: Uint8Array, schema: MessageSchema, depth = 
     const [number, wire] = reader.next();
     const field = schema.fields[number];
     if (field === undefined) {
-      throw ApiError.badRequest(`field ${number} of ${schema.name} is not read from protobuf by this simulator; send the object as JSON`);
+      throw ApiError.badRequest(
+        `field ${number} of ${schema.name} is not read from protobuf by this simulator; send the object as JSON`,
+      );
     }
     if (field.shape === 'map') addEntry(result, field, wire);
     else addValue(result, field, decodeValue(wire, field.type, depth));

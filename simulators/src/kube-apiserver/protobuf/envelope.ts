@@ -23,12 +23,16 @@ const unknown = message('Unknown', {
 
 /** Throws BadRequest for bytes that are no object of a kind that is read. */
 export function decodeProtobufObject(bytes: Buffer): JsonObject {
-  if (!bytes.subarray(0, magic.length).equals(magic)) throw ApiError.badRequest('provided data does not appear to be a protobuf message');
+  if (!bytes.subarray(0, magic.length).equals(magic))
+    throw ApiError.badRequest('provided data does not appear to be a protobuf message');
   const envelope = decodeMessage(bytes.subarray(magic.length), unknown);
   const apiVersion = textAt(envelope, 'typeMeta', 'apiVersion');
   const kind = textAt(objectAt(envelope, 'typeMeta'), 'kind');
   const name = `${apiVersion}/${kind}`;
   const schema = Object.hasOwn(objectMessages, name) ? objectMessages[name] : undefined;
-  if (schema === undefined) throw ApiError.badRequest(`${kind} in version "${apiVersion}" is not read from protobuf by this simulator; send it as JSON`);
+  if (schema === undefined)
+    throw ApiError.badRequest(
+      `${kind} in version "${apiVersion}" is not read from protobuf by this simulator; send it as JSON`,
+    );
   return { apiVersion, kind, ...decodeMessage(Buffer.from(textAt(envelope, 'raw'), 'base64'), schema) };
 }

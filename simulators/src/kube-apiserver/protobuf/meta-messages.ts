@@ -27,9 +27,16 @@ export const objectMeta = message('ObjectMeta', {
   14: list('finalizers'),
 });
 
-const labelSelectorRequirement = message('LabelSelectorRequirement', { 1: text('key'), 2: text('operator'), 3: list('values') });
+const labelSelectorRequirement = message('LabelSelectorRequirement', {
+  1: text('key'),
+  2: text('operator'),
+  3: list('values'),
+});
 
-export const labelSelector = message('LabelSelector', { 1: map('matchLabels'), 2: list('matchExpressions', labelSelectorRequirement) });
+export const labelSelector = message('LabelSelector', {
+  1: map('matchLabels'),
+  2: list('matchExpressions', labelSelectorRequirement),
+});
 
 export const deleteOptions = message('DeleteOptions', {
   1: pointer('gracePeriodSeconds', 'int'),

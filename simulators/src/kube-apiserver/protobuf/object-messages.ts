@@ -79,7 +79,11 @@ const service = message('Service', {
   3: one('status', 'unread'),
 });
 
-const pod = message('Pod', { 1: one('metadata', objectMeta), 2: one('spec', podSpec), 3: one('status', 'unread') });
+const pod = message('Pod', {
+  1: one('metadata', objectMeta),
+  2: one('spec', podSpec),
+  3: one('status', 'unread'),
+});
 
 const deployment = message('Deployment', {
   1: one('metadata', objectMeta),
@@ -93,7 +97,13 @@ const deployment = message('Deployment', {
         'strategy',
         message('DeploymentStrategy', {
           1: text('type'),
-          2: one('rollingUpdate', message('RollingUpdateDeployment', { 1: one('maxUnavailable', 'intOrString'), 2: one('maxSurge', 'intOrString') })),
+          2: one(
+            'rollingUpdate',
+            message('RollingUpdateDeployment', {
+              1: one('maxUnavailable', 'intOrString'),
+              2: one('maxSurge', 'intOrString'),
+            }),
+          ),
         }),
       ),
       5: one('minReadySeconds', 'int'),

@@ -4,7 +4,11 @@ import { objectMeta } from './meta-messages.ts';
 
 export const localObjectReference = message('LocalObjectReference', { 1: text('name') });
 
-const keySelector = message('KeySelector', { 1: embedded(localObjectReference), 2: text('key'), 3: pointer('optional', 'bool') });
+const keySelector = message('KeySelector', {
+  1: embedded(localObjectReference),
+  2: text('key'),
+  3: pointer('optional', 'bool'),
+});
 const envSource = message('EnvSource', { 1: embedded(localObjectReference), 2: pointer('optional', 'bool') });
 
 const envVar = message('EnvVar', {
@@ -20,7 +24,11 @@ const envVar = message('EnvVar', {
   ),
 });
 
-const envFrom = message('EnvFromSource', { 1: text('prefix'), 2: one('configMapRef', envSource), 3: one('secretRef', envSource) });
+const envFrom = message('EnvFromSource', {
+  1: text('prefix'),
+  2: one('configMapRef', envSource),
+  3: one('secretRef', envSource),
+});
 
 const execAction = message('ExecAction', { 1: list('command') });
 const httpGetAction = message('HTTPGetAction', {
@@ -31,7 +39,11 @@ const httpGetAction = message('HTTPGetAction', {
   5: list('httpHeaders', message('HTTPHeader', { 1: text('name'), 2: text('value') })),
 });
 const tcpSocketAction = message('TCPSocketAction', { 1: one('port', 'intOrString'), 2: text('host') });
-const handler = message('Handler', { 1: one('exec', execAction), 2: one('httpGet', httpGetAction), 3: one('tcpSocket', tcpSocketAction) });
+const handler = message('Handler', {
+  1: one('exec', execAction),
+  2: one('httpGet', httpGetAction),
+  3: one('tcpSocket', tcpSocketAction),
+});
 
 const probe = message('Probe', {
   1: embedded(handler),
@@ -65,13 +77,29 @@ const container = message('Container', {
   5: text('workingDir'),
   6: list(
     'ports',
-    message('ContainerPort', { 1: text('name'), 2: one('hostPort', 'int'), 3: one('containerPort', 'int'), 4: text('protocol'), 5: text('hostIP') }),
+    message('ContainerPort', {
+      1: text('name'),
+      2: one('hostPort', 'int'),
+      3: one('containerPort', 'int'),
+      4: text('protocol'),
+      5: text('hostIP'),
+    }),
   ),
   7: list('env', envVar),
-  8: one('resources', message('ResourceRequirements', { 1: map('limits', 'quantity'), 2: map('requests', 'quantity') })),
+  8: one(
+    'resources',
+    message('ResourceRequirements', { 1: map('limits', 'quantity'), 2: map('requests', 'quantity') }),
+  ),
   9: list(
     'volumeMounts',
-    message('VolumeMount', { 1: text('name'), 2: one('readOnly', 'bool'), 3: text('mountPath'), 4: text('subPath'), 5: text('mountPropagation'), 6: text('subPathExpr') }),
+    message('VolumeMount', {
+      1: text('name'),
+      2: one('readOnly', 'bool'),
+      3: text('mountPath'),
+      4: text('subPath'),
+      5: text('mountPropagation'),
+      6: text('subPathExpr'),
+    }),
   ),
   10: one('livenessProbe', probe),
   11: one('readinessProbe', probe),
@@ -95,12 +123,23 @@ const volume = message('Volume', {
   2: embedded(
     message('VolumeSource', {
       1: one('hostPath', message('HostPathVolumeSource', { 1: text('path'), 2: text('type') })),
-      2: one('emptyDir', message('EmptyDirVolumeSource', { 1: text('medium'), 2: one('sizeLimit', 'quantity') })),
+      2: one(
+        'emptyDir',
+        message('EmptyDirVolumeSource', { 1: text('medium'), 2: one('sizeLimit', 'quantity') }),
+      ),
       6: one(
         'secret',
-        message('SecretVolumeSource', { 1: text('secretName'), 2: list('items', keyToPath), 3: pointer('defaultMode', 'int'), 4: pointer('optional', 'bool') }),
+        message('SecretVolumeSource', {
+          1: text('secretName'),
+          2: list('items', keyToPath),
+          3: pointer('defaultMode', 'int'),
+          4: pointer('optional', 'bool'),
+        }),
       ),
-      10: one('persistentVolumeClaim', message('PersistentVolumeClaimVolumeSource', { 1: text('claimName'), 2: one('readOnly', 'bool') })),
+      10: one(
+        'persistentVolumeClaim',
+        message('PersistentVolumeClaimVolumeSource', { 1: text('claimName'), 2: one('readOnly', 'bool') }),
+      ),
       19: one(
         'configMap',
         message('ConfigMapVolumeSource', {
@@ -161,4 +200,7 @@ export const podSpec = message('PodSpec', {
   31: text('preemptionPolicy'),
 });
 
-export const podTemplateSpec = message('PodTemplateSpec', { 1: one('metadata', objectMeta), 2: one('spec', podSpec) });
+export const podTemplateSpec = message('PodTemplateSpec', {
+  1: one('metadata', objectMeta),
+  2: one('spec', podSpec),
+});

@@ -1,7 +1,9 @@
 /** The wire format of protocol buffers: tags, varints, and lengths that are checked against what is there. */
 import { ApiError } from '../api-error.ts';
 
-export type WireValue = { readonly kind: 'varint'; readonly value: bigint } | { readonly kind: 'bytes'; readonly value: Uint8Array };
+export type WireValue =
+  | { readonly kind: 'varint'; readonly value: bigint }
+  | { readonly kind: 'bytes'; readonly value: Uint8Array };
 
 export class WireReader {
   readonly #bytes: Uint8Array;

@@ -51,7 +51,7 @@ function roles(node: KubeObject): string {
   return (
     found
       .map((label) => label.slice(rolePrefix.length))
-      .sort()
+      .toSorted()
       .join(',') || '<none>'
   );
 }

@@ -89,7 +89,7 @@ function restarts(pod: KubeObject, now: number): string | number {
   const last =
     statuses
       .map((status) => textAt(status, 'lastState', 'terminated', 'finishedAt'))
-      .sort()
+      .toSorted()
       .at(-1) ?? '';
   return count === 0 || last === '' ? String(count) : `${count} (${age(last, now)} ago)`;
 }

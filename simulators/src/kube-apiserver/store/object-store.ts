@@ -8,7 +8,7 @@ import { timestamp } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 import { equalJson, textAt } from '../json.ts';
 import { labelsOf, nameOf, namespaceOf, withMeta } from '../kube-object.ts';
-import type { KubeObject } from '../kube-object.ts';
+import type { KubeObject, ObjectMeta } from '../kube-object.ts';
 import { namespaces } from '../resources/namespaces.ts';
 import { apiVersionOf } from '../resources/resource-definition.ts';
 import type { AdmissionContext, ResourceDefinition } from '../resources/resource-definition.ts';
@@ -117,19 +117,8 @@ export class ObjectStore {
       { ...scoped, metadata: {}, status: null },
       { ...current, metadata: {}, status: null },
     );
-    const ready = this.#admit(
-      definition,
-      withMeta(scoped, {
-        namespace: current.metadata.namespace,
-        uid: current.metadata.uid,
-        creationTimestamp: current.metadata.creationTimestamp,
-        resourceVersion: current.metadata.resourceVersion,
-        deletionTimestamp: current.metadata.deletionTimestamp,
-        deletionGracePeriodSeconds: current.metadata.deletionGracePeriodSeconds,
-        generation: generationAfter(current, specChanged),
-      } as KubeObject['metadata']),
-      current,
-    );
+    const kept = { ...scoped, metadata: withSystemFields(current, scoped, specChanged) };
+    const ready = this.#admit(definition, kept, current);
     if (options.dryRun === true || equalJson(ready, current))
       return options.dryRun === true ? ready : current;
     const key = objectKey(namespace, name);
@@ -224,7 +213,9 @@ export class ObjectStore {
 
   #allocateClusterIp(): string {
     const taken = new Set(
-      [...this.collection(services).values()].map((service) => textAt(service, 'spec', 'clusterIP')),
+      this.collection(services)
+        .all()
+        .map((service) => textAt(service, 'spec', 'clusterIP')),
     );
     for (;;) {
       this.#lastClusterIp = (this.#lastClusterIp + 1) % 0xffff;
@@ -233,6 +224,16 @@ export class ObjectStore {
     }
   }
 }
+
+const systemFields: ReadonlySet<string> = new Set([
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'resourceVersion',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'generation',
+] satisfies (keyof ObjectMeta)[]);
 
 function checkIdentity(definition: ResourceDefinition, current: KubeObject, next: KubeObject): void {
   const name = nameOf(current);
@@ -275,9 +276,15 @@ function restrict(
   return { ...base, ...(status === undefined ? {} : { status }) };
 }
 
-function generationAfter(current: KubeObject, specChanged: boolean): number | undefined {
+/** What only the server writes stays as it is, whatever the new object says. */
+function withSystemFields(current: KubeObject, next: KubeObject, specChanged: boolean): ObjectMeta {
+  const own = Object.entries(next.metadata).filter(([field]) => !systemFields.has(field));
+  const kept = Object.entries(current.metadata).filter(([field]) => systemFields.has(field));
   const { generation } = current.metadata;
-  return generation !== undefined && specChanged ? generation + 1 : generation;
+  return {
+    ...Object.fromEntries([...own, ...kept]),
+    ...(generation !== undefined && specChanged ? { generation: generation + 1 } : {}),
+  };
 }
 
 function hadFinalizers(object: KubeObject): boolean {

@@ -65,6 +65,8 @@ export class Collection {
   readonly #store: VersionedStore;
   readonly #objects = new Map<string, KubeObject>();
   readonly #listeners = new Set<() => void>();
+  /** One text per object for all the watches that send it; an entry goes with its object. */
+  readonly #texts = new WeakMap<KubeObject, string>();
   readonly history: History;
   /** Rebuilt when a key came or went. */
   #sortedKeys: readonly string[] | undefined;
@@ -86,8 +88,19 @@ export class Collection {
     return this.#objects.get(key);
   }
 
-  values(): IterableIterator<KubeObject> {
-    return this.#objects.values();
+  /** In no order; a copy, so that it can be walked while objects come and go. */
+  all(): readonly KubeObject[] {
+    return [...this.#objects.values()];
+  }
+
+  /** The object as JSON, which is made once. For objects of this collection: they do not change. */
+  textOf(object: KubeObject): string {
+    let text = this.#texts.get(object);
+    if (text === undefined) {
+      text = JSON.stringify(object);
+      this.#texts.set(object, text);
+    }
+    return text;
   }
 
   /** Stores the object under a new revision and returns it as stored. */
@@ -124,7 +137,7 @@ export class Collection {
       if (change.previous === undefined) past.delete(change.key);
       else past.set(change.key, change.previous);
     }
-    return { revision, entries: [...past].sort(([left], [right]) => compareKeys(left, right)) };
+    return { revision, entries: [...past].toSorted(([left], [right]) => compareKeys(left, right)) };
   }
 
   /** Called after each change of this collection. */
@@ -134,7 +147,7 @@ export class Collection {
   }
 
   #entries(): Snapshot['entries'] {
-    this.#sortedKeys ??= [...this.#objects.keys()].sort(compareKeys);
+    this.#sortedKeys ??= [...this.#objects.keys()].toSorted(compareKeys);
     return this.#sortedKeys.flatMap((key) => {
       const object = this.#objects.get(key);
       return object === undefined ? [] : [[key, object] as const];

@@ -16,7 +16,10 @@ export async function serveDelete(exchange: ResourceExchange): Promise<void> {
   const options = await removeOptions(exchange);
   const { object, removed } = cluster.objects.remove(definition, info.namespace, info.name, options);
   // What is only marked is shown as it is now; what is gone is confirmed. Pods are always shown, as by the real server.
-  await reply.json(200, removed && definition.kind !== 'Pod' ? confirmation(definition, object) : formObject(exchange, object));
+  await reply.json(
+    200,
+    removed && definition.kind !== 'Pod' ? confirmation(definition, object) : formObject(exchange, object),
+  );
 }
 
 export async function serveDeleteCollection(exchange: ResourceExchange): Promise<void> {
@@ -25,15 +28,22 @@ export async function serveDeleteCollection(exchange: ResourceExchange): Promise
   const selects = selectionOf(exchange);
   const snapshot = cluster.objects.collection(definition).snapshot();
   const selected = (snapshot?.entries ?? []).map(([, object]) => object).filter(selects);
-  for (const object of selected) cluster.objects.remove(definition, namespaceOf(object), nameOf(object), options);
-  await reply.json(200, formList(exchange, selected, { resourceVersion: String(cluster.objects.versions.revision) }));
+  for (const object of selected)
+    cluster.objects.remove(definition, namespaceOf(object), nameOf(object), options);
+  await reply.json(
+    200,
+    formList(exchange, selected, { resourceVersion: String(cluster.objects.versions.revision) }),
+  );
 }
 
 /** From the body (DeleteOptions) or the query. */
 async function removeOptions(exchange: ResourceExchange): Promise<RemoveOptions> {
   const body = await readBody(exchange);
   const grace = numberAt(body, 'gracePeriodSeconds') ?? seconds(exchange.query.get('gracePeriodSeconds'));
-  const preconditions = { uid: textAt(body, 'preconditions', 'uid'), resourceVersion: textAt(body, 'preconditions', 'resourceVersion') };
+  const preconditions = {
+    uid: textAt(body, 'preconditions', 'uid'),
+    resourceVersion: textAt(body, 'preconditions', 'resourceVersion'),
+  };
   return { gracePeriodSeconds: grace, preconditions, dryRun: isDryRun(exchange.query) || hasDryRun(body) };
 }
 

@@ -22,7 +22,9 @@ export async function servePodLog(exchange: ResourceExchange): Promise<void> {
   const options = parseOptions(query, cluster.clock.now());
   const container = chooseContainer(pod, query.get('container') ?? '');
   if (query.get('previous') === 'true') {
-    throw ApiError.badRequest(`previous terminated container "${container}" in pod "${nameOf(pod)}" not found`);
+    throw ApiError.badRequest(
+      `previous terminated container "${container}" in pod "${nameOf(pod)}" not found`,
+    );
   }
   refuseWaiting(pod, container);
   const book = cluster.logs.of(info.namespace, info.name, container);
@@ -34,7 +36,9 @@ export async function servePodLog(exchange: ResourceExchange): Promise<void> {
   let room = options.limitBytes;
   const send = async (lines: readonly LogLine[]): Promise<boolean> => {
     for (const line of lines) {
-      const text = Buffer.from(`${options.timestamps ? `${nanoTimestamp(line.at)} ` : ''}${line.text}\n`).subarray(0, room);
+      const text = Buffer.from(
+        `${options.timestamps ? `${nanoTimestamp(line.at)} ` : ''}${line.text}\n`,
+      ).subarray(0, room);
       room -= text.length;
       await reply.write(text);
       if (room <= 0 || reply.closed.aborted) return false;
@@ -53,7 +57,10 @@ export async function servePodLog(exchange: ResourceExchange): Promise<void> {
   await reply.end();
 }
 
-async function nextChange(book: { onChange(listener: () => void): Disposable }, closed: AbortSignal): Promise<void> {
+async function nextChange(
+  book: { onChange(listener: () => void): Disposable },
+  closed: AbortSignal,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   using _subscription = book.onChange(resolve);
   closed.addEventListener('abort', () => resolve(), { once: true, signal: closed });
@@ -62,29 +69,39 @@ async function nextChange(book: { onChange(listener: () => void): Disposable }, 
 }
 
 function chooseContainer(pod: KubeObject, wanted: string): string {
-  const names = ['containers', 'initContainers'].flatMap((field) => listAt(pod, 'spec', field).map((container) => textAt(container, 'name')));
+  const names = ['containers', 'initContainers'].flatMap((field) =>
+    listAt(pod, 'spec', field).map((container) => textAt(container, 'name')),
+  );
   if (wanted !== '') {
     if (names.includes(wanted)) return wanted;
     throw ApiError.badRequest(`container ${wanted} is not valid for pod ${nameOf(pod)}`);
   }
   const [only = '', ...more] = names;
   if (more.length === 0) return only;
-  throw ApiError.badRequest(`a container name must be specified for pod ${nameOf(pod)}, choose one of: [${names.join(' ')}]`);
+  throw ApiError.badRequest(
+    `a container name must be specified for pod ${nameOf(pod)}, choose one of: [${names.join(' ')}]`,
+  );
 }
 
 function refuseWaiting(pod: KubeObject, container: string): void {
-  const status = listAt(pod, 'status', 'containerStatuses').find((found) => textAt(found, 'name') === container);
+  const status = listAt(pod, 'status', 'containerStatuses').find(
+    (found) => textAt(found, 'name') === container,
+  );
   const waiting = at(status, 'state', 'waiting');
   if (waiting === undefined && (status !== undefined || textAt(pod, 'status', 'phase') !== 'Pending')) return;
   const reason = textAt(waiting, 'reason') || 'ContainerCreating';
-  throw ApiError.badRequest(`container "${container}" in pod "${nameOf(pod)}" is waiting to start: ${reason}`);
+  throw ApiError.badRequest(
+    `container "${container}" in pod "${nameOf(pod)}" is waiting to start: ${reason}`,
+  );
 }
 
 function parseOptions(query: URLSearchParams, now: number): LogOptions {
   const sinceSeconds = wholeNumber(query, 'sinceSeconds');
   const sinceTime = query.get('sinceTime');
-  if (sinceSeconds !== undefined && sinceTime !== null) throw ApiError.badRequest('at most one of `sinceTime` or `sinceSeconds` may be specified');
-  const since = sinceTime === null ? now - (sinceSeconds ?? Number.POSITIVE_INFINITY) * 1000 : Date.parse(sinceTime);
+  if (sinceSeconds !== undefined && sinceTime !== null)
+    throw ApiError.badRequest('at most one of `sinceTime` or `sinceSeconds` may be specified');
+  const since =
+    sinceTime === null ? now - (sinceSeconds ?? Number.POSITIVE_INFINITY) * 1000 : Date.parse(sinceTime);
   if (Number.isNaN(since)) throw ApiError.badRequest(`sinceTime: Invalid value: "${sinceTime ?? ''}"`);
   return {
     follow: query.get('follow') === 'true' || query.get('follow') === '1',
@@ -98,11 +115,12 @@ function parseOptions(query: URLSearchParams, now: number): LogOptions {
 function wholeNumber(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
-  if (!/^\d{1,15}$/.test(text)) throw ApiError.badRequest(`${name}: Invalid value: "${text}": must be greater than or equal to 0`);
+  if (!/^\d{1,15}$/.test(text))
+    throw ApiError.badRequest(`${name}: Invalid value: "${text}": must be greater than or equal to 0`);
   return Number(text);
 }
 
 /** Container runtimes stamp with nanoseconds; ours end in zeros. */
-function nanoTimestamp(at: number): string {
-  return timestamp(at).replace('Z', `.${String(at % 1000).padStart(3, '0')}000000Z`);
+function nanoTimestamp(ms: number): string {
+  return timestamp(ms).replace('Z', `.${String(ms % 1000).padStart(3, '0')}000000Z`);
 }

@@ -32,30 +32,43 @@ export async function serveList(exchange: ResourceExchange): Promise<void> {
     found.push(object);
     last = key;
   }
-  const more = remaining === 0 ? {} : { continue: encodeContinue({ revision: snapshot.revision, after: last }) };
+  const more =
+    remaining === 0 ? {} : { continue: encodeContinue({ revision: snapshot.revision, after: last }) };
   const counted = remaining === 0 || isSelective(query) ? {} : { remainingItemCount: remaining };
-  await reply.json(200, formList(exchange, found, { resourceVersion: String(snapshot.revision), ...more, ...counted }));
+  await reply.json(
+    200,
+    formList(exchange, found, { resourceVersion: String(snapshot.revision), ...more, ...counted }),
+  );
 }
 
 /** The revision that a chunk goes on with, an exact one if asked for, or now. Throws Expired and Timeout as the real server does. */
-function snapshotFor({ cluster, definition, query }: ResourceExchange, continued: number | undefined): Snapshot {
+function snapshotFor(
+  { cluster, definition, query }: ResourceExchange,
+  continued: number | undefined,
+): Snapshot {
   const collection = cluster.objects.collection(definition);
   const wanted = parseResourceVersion(query.get('resourceVersion'));
   const exact = query.get('resourceVersionMatch') === 'Exact';
   if (continued !== undefined && wanted !== undefined && wanted !== 0) {
     throw ApiError.badRequest('specifying resource version is not allowed when using continue');
   }
-  if (wanted !== undefined && wanted > collection.revision) throw tooLargeRevision(wanted, collection.revision);
+  if (wanted !== undefined && wanted > collection.revision)
+    throw tooLargeRevision(wanted, collection.revision);
   const revision = continued ?? (exact ? wanted : undefined);
   const snapshot = collection.snapshot(revision);
   if (snapshot !== undefined) return snapshot;
-  throw ApiError.expired(continued === undefined ? `The resourceVersion for the provided list is too old.` : continueExpired);
+  throw ApiError.expired(
+    continued === undefined ? `The resourceVersion for the provided list is too old.` : continueExpired,
+  );
 }
 
 /** Undefined when not given. Throws BadRequest for anything that is no number. */
 export function parseResourceVersion(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
-  if (!/^\d{1,16}$/.test(text)) throw ApiError.badRequest(`resourceVersion: Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`);
+  if (!/^\d{1,16}$/.test(text))
+    throw ApiError.badRequest(
+      `resourceVersion: Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`,
+    );
   return Number(text);
 }
 

@@ -24,25 +24,45 @@ export function formObject(exchange: ResourceExchange, object: KubeObject, heade
   if (form === 'metadata') return toPartialMetadata(object);
   if (form === 'object') return object;
   const { resourceVersion } = object.metadata;
-  return toTable(definition, [object], resourceVersion === undefined ? {} : { resourceVersion }, tableOptions(exchange, headers));
+  return toTable(
+    definition,
+    [object],
+    resourceVersion === undefined ? {} : { resourceVersion },
+    tableOptions(exchange, headers),
+  );
 }
 
-export function formList(exchange: ResourceExchange, objects: readonly KubeObject[], metadata: JsonObject): JsonObject {
+export function formList(
+  exchange: ResourceExchange,
+  objects: readonly KubeObject[],
+  metadata: JsonObject,
+): JsonObject {
   const { definition, form } = exchange;
   switch (form) {
     case 'table':
       return toTable(definition, objects, metadata, tableOptions(exchange, true));
     case 'metadata':
-      return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: objects.map(toPartialMetadata) };
+      return {
+        kind: 'PartialObjectMetadataList',
+        apiVersion: 'meta.k8s.io/v1',
+        metadata,
+        items: objects.map(toPartialMetadata),
+      };
     case 'object':
-      return { kind: `${definition.kind}List`, apiVersion: apiVersionOf(definition), metadata, items: objects.map(withoutType) };
+      return {
+        kind: `${definition.kind}List`,
+        apiVersion: apiVersionOf(definition),
+        metadata,
+        items: objects.map(withoutType),
+      };
   }
 }
 
 /** `dryRun=All`. Throws BadRequest for any other value. */
 export function isDryRun(query: URLSearchParams): boolean {
   const values = query.getAll('dryRun');
-  if (values.some((value) => value !== 'All')) throw ApiError.badRequest('dryRun: Unsupported value: supported values: "All"');
+  if (values.some((value) => value !== 'All'))
+    throw ApiError.badRequest('dryRun: Unsupported value: supported values: "All"');
   return values.length > 0;
 }
 
@@ -52,7 +72,10 @@ function withoutType(object: KubeObject): JsonObject {
   return rest;
 }
 
-function tableOptions(exchange: ResourceExchange, headers: boolean): { includeObject: IncludeObject; headers: boolean; now: number } {
+function tableOptions(
+  exchange: ResourceExchange,
+  headers: boolean,
+): { includeObject: IncludeObject; headers: boolean; now: number } {
   return { includeObject: includeOf(exchange.query), headers, now: exchange.cluster.clock.now() };
 }
 

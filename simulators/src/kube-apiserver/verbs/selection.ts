@@ -12,7 +12,10 @@ export function selectionOf({ definition, info, query }: ResourceExchange): Sele
   const fields = parseFieldSelector(query.get('fieldSelector') ?? '', definition.selectableFields);
   const { namespace, name } = info;
   return (object) =>
-    (namespace === '' || namespaceOf(object) === namespace) && (name === '' || nameOf(object) === name) && labels(labelsOf(object)) && fields(object);
+    (namespace === '' || namespaceOf(object) === namespace) &&
+    (name === '' || nameOf(object) === name) &&
+    labels(labelsOf(object)) &&
+    fields(object);
 }
 
 /** Whether more than the namespace narrows it; then what remains of a chunked list is not counted. */

@@ -30,8 +30,14 @@ export async function serveWatch(exchange: ResourceExchange): Promise<void> {
   await reply.begin(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
   const stream = new WatchStream(exchange, cluster.objects.collection(definition), selects);
   const startsFresh = since === undefined || since === 0 || wantsInitial;
-  const started = startsFresh ? await stream.sendPresent(wantsInitial && query.get('allowWatchBookmarks') === 'true') : await stream.startAfter(since);
-  if (started) await stream.follow({ timeoutMs: timeoutSeconds * 1000, bookmarks: query.get('allowWatchBookmarks') === 'true' });
+  const started = startsFresh
+    ? await stream.sendPresent(wantsInitial && query.get('allowWatchBookmarks') === 'true')
+    : await stream.startAfter(since);
+  if (started)
+    await stream.follow({
+      timeoutMs: timeoutSeconds * 1000,
+      bookmarks: query.get('allowWatchBookmarks') === 'true',
+    });
   await reply.end();
 }
 
@@ -70,7 +76,13 @@ class WatchStream {
   }
 
   /** Until the time is over, the client is gone, or it was too slow for the history. */
-  async follow({ timeoutMs, bookmarks }: { readonly timeoutMs: number; readonly bookmarks: boolean }): Promise<void> {
+  async follow({
+    timeoutMs,
+    bookmarks,
+  }: {
+    readonly timeoutMs: number;
+    readonly bookmarks: boolean;
+  }): Promise<void> {
     const { cluster, reply } = this.#exchange;
     const alarm = new Alarm();
     using _changes = this.#collection.onChange(() => alarm.ring());
@@ -129,13 +141,20 @@ class WatchStream {
 
   async #bookmark(annotations?: Readonly<Record<string, string>>): Promise<void> {
     const { definition } = this.#exchange;
-    const metadata = { resourceVersion: String(this.#cursor), creationTimestamp: null, ...(annotations === undefined ? {} : { annotations }) };
+    const metadata = {
+      resourceVersion: String(this.#cursor),
+      creationTimestamp: null,
+      ...(annotations === undefined ? {} : { annotations }),
+    };
     await this.#send('BOOKMARK', { kind: definition.kind, apiVersion: apiVersionOf(definition), metadata });
   }
 
   async #send(type: EventType, object: KubeObject): Promise<void> {
     const { form, reply } = this.#exchange;
-    const text = form === 'object' ? serialized(object) : JSON.stringify(formObject(this.#exchange, object, !this.#headersSent));
+    const text =
+      form === 'object'
+        ? this.#collection.textOf(object)
+        : JSON.stringify(formObject(this.#exchange, object, !this.#headersSent));
     this.#headersSent = true;
     await reply.write(`{"type":"${type}","object":${text}}\n`);
   }
@@ -152,20 +171,11 @@ function eventFor(change: Change, selects: Selection): [type: EventType, object:
   const after = !change.deleted && selects(change.object);
   if (after) return [before ? 'MODIFIED' : 'ADDED', change.object];
   if (!before || change.previous === undefined) return undefined;
-  return ['DELETED', change.deleted ? change.object : withMeta(change.previous, { resourceVersion: String(change.revision) })];
+  return [
+    'DELETED',
+    change.deleted ? change.object : withMeta(change.previous, { resourceVersion: String(change.revision) }),
+  ];
 }
-
-/** One text per stored object for all the watches that send it; objects are frozen, and the entry goes with the object. */
-function serialized(object: KubeObject): string {
-  let text = texts.get(object);
-  if (text === undefined) {
-    text = JSON.stringify(object);
-    texts.set(object, text);
-  }
-  return text;
-}
-
-const texts = new WeakMap<KubeObject, string>();
 
 /** Wakes one waiter; a ring while nobody waits is kept for the next wait. */
 class Alarm {

@@ -22,7 +22,10 @@ export async function serveCreate(exchange: ResourceExchange): Promise<void> {
   const { caller, cluster, definition, query, reply } = exchange;
   const dryRun = isDryRun(query);
   const object = inNamespace(exchange, await readObject(exchange));
-  const created = definition.answer === undefined ? cluster.objects.create(definition, object, { dryRun }) : definition.answer(object, caller);
+  const created =
+    definition.answer === undefined
+      ? cluster.objects.create(definition, object, { dryRun })
+      : definition.answer(object, caller);
   await reply.json(201, formObject(exchange, created));
 }
 
@@ -40,7 +43,13 @@ export async function servePatch(exchange: ResourceExchange): Promise<void> {
   const apply = patcher(contentType(exchange), definition.mergeSchema);
   const patch = await readBody(exchange, [contentType(exchange)]);
   if (patch === undefined) throw ApiError.badRequest('the patch is empty');
-  const patched = cluster.objects.change(definition, info.namespace, info.name, (current) => parseKubeObject(apply(current, patch)), options);
+  const patched = cluster.objects.change(
+    definition,
+    info.namespace,
+    info.name,
+    (current) => parseKubeObject(apply(current, patch)),
+    options,
+  );
   await reply.json(200, formObject(exchange, patched));
 }
 
@@ -48,7 +57,11 @@ function patcher(type: string, schema: MergeSchema | undefined): (current: KubeO
   if (type === jsonPatch) return applyJsonPatch;
   if (type === mergePatch) return applyMergePatch;
   if (type !== strategicMergePatch || schema === undefined) {
-    throw ApiError.unsupportedMediaType([jsonPatch, mergePatch, ...(schema === undefined ? [] : [strategicMergePatch])]);
+    throw ApiError.unsupportedMediaType([
+      jsonPatch,
+      mergePatch,
+      ...(schema === undefined ? [] : [strategicMergePatch]),
+    ]);
   }
   return (current, patch) => {
     if (!isJsonObject(patch)) throw ApiError.badRequest('a strategic merge patch must be a JSON object');
@@ -72,9 +85,14 @@ function inNamespace({ definition, info }: ResourceExchange, object: KubeObject)
   if (!definition.namespaced) return object;
   const given = namespaceOf(object);
   if (given !== '' && given !== info.namespace) {
-    throw ApiError.badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    throw ApiError.badRequest(
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
   }
-  return withMeta(object, { namespace: info.namespace, ...(nameOf(object) === '' && info.name !== '' ? { name: info.name } : {}) });
+  return withMeta(object, {
+    namespace: info.namespace,
+    ...(nameOf(object) === '' && info.name !== '' ? { name: info.name } : {}),
+  });
 }
 
 function writeOptions({ info, query }: ResourceExchange): WriteOptions {

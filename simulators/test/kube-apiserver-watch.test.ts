@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { call, configMap, configMaps, LineStream, open, startServer } from './kube-apiserver-client.ts';
+
+const watch = `${configMaps}?watch=true`;
+const kind = { apiVersion: 'v1', kind: 'ConfigMap' } as const;
+
+test('a watch from a resourceVersion sends every later change, in order', async () => {
+  await using server = await startServer();
+  server.store.create(configMap('before'));
+  const { body } = await call(server, 'GET', configMaps);
+  await using events = await LineStream.open(
+    server,
+    `${watch}&resourceVersion=${body.metadata.resourceVersion}`,
+  );
+  server.store.create(configMap('a', { step: '1' }));
+  server.store.put(configMap('a', { step: '2' }));
+  server.store.delete({ ...kind, name: 'a' });
+  const seen = [await events.nextJson(), await events.nextJson(), await events.nextJson()];
+  assert.deepEqual(
+    seen.map((event) => [event.type, event.object.metadata.name, event.object.data.step]),
+    [
+      ['ADDED', 'a', '1'],
+      ['MODIFIED', 'a', '2'],
+      ['DELETED', 'a', '2'],
+    ],
+  );
+  const versions = seen.map((event) => Number(event.object.metadata.resourceVersion));
+  assert.deepEqual(
+    versions,
+    versions.toSorted((left, right) => left - right),
+  );
+  assert.equal(versions.at(-1), server.store.revision);
+});
+
+test('a watch without a resourceVersion begins with what is there', async () => {
+  await using server = await startServer();
+  server.store.create(configMap('a'));
+  await using events = await LineStream.open(server, watch);
+  assert.equal((await events.nextJson()).object.metadata.name, 'a');
+  server.store.create(configMap('b'));
+  assert.equal((await events.nextJson()).object.metadata.name, 'b');
+});
+
+test('an object that comes into view or leaves it is added or deleted for a watch with a selector', async () => {
+  await using server = await startServer();
+  server.store.create(configMap('a', {}, { on: 'no' }));
+  await using events = await LineStream.open(
+    server,
+    `${watch}&labelSelector=on%3Dyes&resourceVersion=${server.store.revision}`,
+  );
+  for (const on of ['yes', 'yes', 'no', 'no', 'yes'])
+    server.store.put(configMap('a', { n: String(server.store.revision) }, { on }));
+  const types = [];
+  for (let count = 0; count < 4; count += 1) types.push((await events.nextJson()).type);
+  assert.deepEqual(types, ['ADDED', 'MODIFIED', 'DELETED', 'ADDED']);
+});
+
+test('a watch from before what is kept is told 410 in the stream and ended', async () => {
+  await using server = await startServer();
+  const old = server.store.revision;
+  server.store.create(configMap('a'));
+  server.store.compact();
+  await using events = await LineStream.open(server, `${watch}&resourceVersion=${old}`);
+  const { type, object } = await events.nextJson();
+  assert.deepEqual([type, object.kind, object.code, object.reason], ['ERROR', 'Status', 410, 'Expired']);
+  assert.match(object.message, /^too old resource version: /);
+  assert.equal(await events.next(), undefined);
+});
+
+test('bookmarks tell how far a quiet watch is, so that it does not expire', async () => {
+  await using server = await startServer({ bookmarkIntervalMs: 20 });
+  await using events = await LineStream.open(
+    server,
+    `${watch}&allowWatchBookmarks=true&resourceVersion=${server.store.revision}`,
+  );
+  server.store.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'elsewhere' } });
+  const { type, object } = await events.nextJson();
+  assert.deepEqual([type, object.kind, object.apiVersion], ['BOOKMARK', 'ConfigMap', 'v1']);
+  assert.equal(object.metadata.resourceVersion, String(server.store.revision));
+});
+
+test('sendInitialEvents ends the present state with a bookmark that says so', async () => {
+  await using server = await startServer();
+  server.store.create(configMap('a'));
+  const query = 'sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
+  await using events = await LineStream.open(server, `${watch}&${query}`);
+  assert.equal((await events.nextJson()).type, 'ADDED');
+  const mark = await events.nextJson();
+  assert.equal(mark.object.metadata.annotations['k8s.io/initial-events-end'], 'true');
+});
+
+test('timeoutSeconds ends a watch in good order', async () => {
+  await using server = await startServer();
+  await using events = await LineStream.open(
+    server,
+    `${watch}&timeoutSeconds=1&resourceVersion=${server.store.revision}`,
+  );
+  assert.equal(await events.next(), undefined);
+});
+
+test('a watch as a table sends the columns once', async () => {
+  await using server = await startServer();
+  const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  await using events = await LineStream.open(server, `${watch}&resourceVersion=${server.store.revision}`, {
+    accept,
+  });
+  server.store.create(configMap('a', { x: '1' }));
+  server.store.create(configMap('b'));
+  const [first, second] = [await events.nextJson(), await events.nextJson()];
+  assert.equal(first.object.columnDefinitions[0].name, 'Name');
+  assert.deepEqual(first.object.rows[0].cells.slice(0, 2), ['a', 1]);
+  assert.equal(second.object.columnDefinitions, null);
+  assert.deepEqual(second.object.rows[0].cells.slice(0, 2), ['b', 0]);
+});
+
+test('a watch whose client does not read holds no events back for it: it is told 410 when the history has moved on', async () => {
+  await using server = await startServer({ historyLimit: 50 });
+  const stalled = await open(server, 'GET', `${watch}&resourceVersion=${server.store.revision}`);
+  const filling = 'x'.repeat(64 * 1024);
+  // More than socket buffers and the history hold together; each step lets the stream take what it can.
+  for (let step = 0; step < 1000; step += 1) {
+    server.store.put(configMap('a', { filling, step: String(step) }));
+    await new Promise(setImmediate);
+  }
+  const lines = (await stalled.text()).trimEnd().split('\n');
+  assert.ok(lines.length < 1000, `${lines.length} of 1000 events were sent`);
+  const last = JSON.parse(lines.at(-1)!);
+  assert.deepEqual([last.type, last.object.code], ['ERROR', 410]);
+});
+
+test('closing the server ends its watches', async () => {
+  const server = await startServer();
+  const response = await open(server, 'GET', `${watch}&resourceVersion=${server.store.revision}`);
+  await server.close();
+  await assert.rejects(response.text());
+  assert.equal(server.open, 0);
+});
