@@ -96,7 +96,10 @@ function flatFields(headers: Dispatcher.DispatchOptions['headers']): string[] {
     return fields;
   }
   if (Array.isArray(headers)) {
-    return headers.map(String);
+    for (let index = 0; index + 1 < headers.length; index += 2) {
+      add(String(headers[index]), headers[index + 1]);
+    }
+    return fields;
   }
   if (Symbol.iterator in headers) {
     for (const [name, value] of headers as Iterable<[string, string | string[] | undefined]>) {

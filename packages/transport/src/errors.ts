@@ -62,6 +62,12 @@ export const transportErrors = {
     retry: 'never',
     httpStatus: 500,
   },
+  ERR_RH_LIMITS_INVALID: {
+    summary: 'A limit of the pool is unknown or out of its range.',
+    remedy: 'Give whole numbers, times in milliseconds; the message names the limit and its range.',
+    retry: 'never',
+    httpStatus: 500,
+  },
   ERR_RH_DIALER_UNIDENTIFIED: {
     summary: 'A dialer has no stable id, so its connections cannot be told from those of others.',
     remedy: 'Give the dialer an id that is equal exactly when the way to the endpoint is equal.',

@@ -114,7 +114,9 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
       return false;
     }
     signal?.addEventListener('abort', this.#onSignal, { once: true });
-    this.#watchBody();
+    if (this.options.body instanceof Readable) {
+      this.#watchBody(this.options.body);
+    }
     const limitMs = this.kind === 'unary' ? (timeoutMs ?? requestTimeoutMs) : (lifetimeMs ?? 0);
     if (limitMs > 0 && Number.isFinite(limitMs)) {
       this.#timer = clock.setTimeout(() => this.fail(this.#timeoutError(limitMs)), limitMs);
@@ -251,13 +253,19 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   }
 
   /**
-   * A source that fails while nobody reads from it yet. The listener stays with the body: an error of it that comes after
-   * the end of the exchange, for instance because we broke it off, has nobody left to hear it.
+   * A body that fails while the exchange waits; from when it is sent, its connection looks after it. The listeners stay
+   * with the body: an error of it that comes after the end, for instance because we broke it off, is nobody's.
    */
-  #watchBody(): void {
-    const { body } = this.options;
-    if (body instanceof Readable) {
-      body.on('error', (cause) => this.fail(bodyError(this.#environment.origin, cause)));
+  #watchBody(body: Readable): void {
+    const broken = (cause: Error): void => {
+      if (this.#state === 'waiting') {
+        this.fail(bodyError(this.#environment.origin, cause));
+      }
+    };
+    body.on('error', broken);
+    body.once('close', () => broken(new Error('it was closed before its end')));
+    if (body.destroyed) {
+      broken(body.errored ?? new Error('it was used before'));
     }
   }
 

@@ -13,8 +13,8 @@ import { Connection } from './connection.ts';
 import type { AttemptSink, ConnectionOwner } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
-import { failureOf } from './failure.ts';
-import type { RequestKind } from './request.ts';
+import { bodyError, failureOf } from './failure.ts';
+import type { RequestBody, RequestKind } from './request.ts';
 
 /** What one stalled reader may hold of ours. */
 const streamWindowBytes = 262_144;
@@ -89,10 +89,8 @@ export class Http2Connection extends Connection {
       return;
     }
     this.#keepAlive();
-    this.#follow(stream, sink, kind);
-    if (hasBody) {
-      sendBody(stream, body);
-    }
+    const upload = hasBody ? sendBody(stream, body) : undefined;
+    this.#follow(stream, sink, kind, upload);
   }
 
   #fields(sink: AttemptSink): string[] {
@@ -121,7 +119,12 @@ export class Http2Connection extends Connection {
     ];
   }
 
-  #follow(stream: ClientHttp2Stream, sink: AttemptSink, kind: RequestKind): void {
+  #follow(
+    stream: ClientHttp2Stream,
+    sink: AttemptSink,
+    kind: RequestKind,
+    upload: { readonly failure: Error | undefined } | undefined,
+  ): void {
     let trailers: string[] = [];
     let started = false;
     let failure: Error | undefined;
@@ -130,6 +133,8 @@ export class Http2Connection extends Connection {
       abort: (reason) => {
         failure ??= reason;
         stream.close(constants.NGHTTP2_CANCEL);
+        // It closes when its data have been read, and nobody else reads them any more.
+        stream.resume();
       },
       pause: () => stream.pause(),
       resume: () => stream.resume(),
@@ -149,8 +154,12 @@ export class Http2Connection extends Connection {
     });
     stream.on('data', (chunk: Buffer) => sink.responseData(chunk));
     stream.on('end', () => {
-      // The answer is there before the request is: nobody needs the rest of that.
-      if (hasEnded() && !stream.writableFinished) {
+      if (!started || !hasEnded()) {
+        return;
+      }
+      sink.responseEnded(trailers);
+      if (!stream.writableFinished) {
+        // The answer is there before the request is: nobody needs the rest of that.
         stream.close(constants.NGHTTP2_CANCEL);
       }
     });
@@ -160,18 +169,20 @@ export class Http2Connection extends Connection {
     stream.once('close', () => {
       this.release(kind, this.#clock.now());
       this.#keepAlive();
-      if (started && hasEnded() && stream.readableEnded) {
-        sink.responseEnded(trailers);
-        return;
-      }
       const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && !started;
       // Without a number it has never been put on the wire.
       const untouched = refused || stream.id === undefined;
-      sink.attemptFailed(this.#lost(refused, stream.rstCode, failure, sink), untouched);
+      // After the end of the response this falls on deaf ears.
+      sink.attemptFailed(
+        upload?.failure === undefined
+          ? this.#lost(refused, stream.rstCode, failure)
+          : bodyError(this.#endpoint.origin, upload.failure),
+        untouched,
+      );
     });
   }
 
-  #lost(refused: boolean, code: number, cause: Error | undefined, sink: AttemptSink): TransportError {
+  #lost(refused: boolean, code: number, cause: Error | undefined): TransportError {
     const { origin } = this.#endpoint;
     const details = cause === undefined ? {} : { cause };
     if (refused) {
@@ -181,7 +192,7 @@ export class Http2Connection extends Connection {
       return cause;
     }
     const why =
-      code === constants.NGHTTP2_NO_ERROR ? (cause?.message ?? 'the session ended') : `HTTP/2 error ${code}`;
+      code === constants.NGHTTP2_NO_ERROR ? (cause?.message ?? 'it was broken off') : `HTTP/2 error ${code}`;
     return new TransportError(
       'ERR_RH_CONNECTION_LOST',
       `the stream to ${origin} ended early: ${why}`,
@@ -218,13 +229,27 @@ export class Http2Connection extends Connection {
   }
 }
 
-function sendBody(stream: ClientHttp2Stream, body: NonNullable<AttemptSink['options']['body']>): void {
+/** Returns what will tell whether the body was the one that failed, and not the stream under it. */
+function sendBody(
+  stream: ClientHttp2Stream,
+  body: RequestBody,
+): { readonly failure: Error | undefined } | undefined {
   if (!(body instanceof Readable)) {
     stream.end(body);
-    return;
+    return undefined;
   }
+  const upload: { failure: Error | undefined } = { failure: undefined };
+  const broken = (cause: Error): void => {
+    if (!stream.destroyed && !stream.closed && !body.readableEnded) {
+      upload.failure ??= cause;
+    }
+  };
+  // Before the pipeline hears of it and ends the other side, too.
+  body.once('error', broken);
+  body.once('close', () => broken(new Error('it was closed before its end')));
   // The stream's own 'close' reports the outcome; the pipeline only makes sure that each side ends the other.
   pipeline(body, stream, () => undefined);
+  return upload;
 }
 
 /**

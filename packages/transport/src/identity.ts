@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici';
 import type { Timer } from './clock.ts';
 import { PoolDispatcher } from './dispatcher.ts';
 import { Endpoint } from './endpoint.ts';
-import { TransportError } from './errors.ts';
+import { RoundhouseError, TransportError } from './errors.ts';
 import type { Exchange, ExchangeOwner } from './exchange.ts';
 import type { TransportPool } from './pool.ts';
 import type { RequestOptions, ResponseHandler } from './request.ts';
@@ -29,8 +29,11 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
   readonly dispatcher: Dispatcher;
   readonly #pool: TransportPool;
   #source: EndpointSource;
+  /** What it points at: what the source gave last. */
   #endpoint: Endpoint | undefined;
-  #resolving: Promise<Endpoint> | undefined;
+  /** Whether the present source has given it. Until then nothing new is sent, and what is under way stays. */
+  #found: boolean;
+  #finding: Promise<Endpoint> | undefined;
   #generation = 1;
   #state: 'open' | 'closing' | 'closed' = 'open';
   /** What is under way in its name. Leaves when it is settled. */
@@ -46,9 +49,8 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
     this.#pool = pool;
     this.#source = source;
     this.#endpoint = source instanceof Endpoint ? source : undefined;
-    this.dispatcher = new PoolDispatcher((options, handler, origin) =>
-      this.#dispatchTo(origin, options, handler),
-    );
+    this.#found = source instanceof Endpoint;
+    this.dispatcher = new PoolDispatcher((options, handler, origin) => this.#start(options, handler, origin));
   }
 
   /** The present one; undefined until a source has found it. */
@@ -67,32 +69,28 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
 
   /** Never throws: whatever is wrong fails the exchange through its handler. */
   dispatch(options: RequestOptions, handler: ResponseHandler): void {
-    if (this.#endpoint !== undefined) {
-      this.#send(this.#endpoint, options, handler);
-      return;
-    }
-    this.#sendWhenFound(options, handler);
+    this.#start(options, handler, undefined);
   }
 
   /**
    * From now on requests go to `source`. Equal content changes nothing. What waits moves over, idle connections of the
-   * old endpoint close, what is under way has until the drain limit.
+   * old endpoint close, what is under way has until the drain limit. A function is asked at once if there is something
+   * to move; while it fails, what is under way goes on as it was, and new requests fail with its reason.
    */
   rotate(source: EndpointSource): void {
-    const former = this.#endpoint;
-    this.#source = source;
-    if (!(source instanceof Endpoint)) {
-      this.#resolving = undefined;
-      this.#endpoint = undefined;
-    } else {
-      if (former?.key === source.key) {
-        return;
-      }
-      this.#endpoint = source;
+    if (this.#state !== 'open') {
+      return;
     }
-    this.#generation += 1;
-    if (former !== undefined) {
-      this.#leave(former);
+    this.#source = source;
+    this.#finding = undefined;
+    if (source instanceof Endpoint) {
+      this.#pointAt(source);
+      return;
+    }
+    this.#found = false;
+    if (this.#endpoint !== undefined) {
+      // A failure is for those who ask; the next request asks again.
+      this.#find().catch(() => undefined);
     }
   }
 
@@ -122,19 +120,9 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
     }
   }
 
-  #dispatchTo(origin: string, options: RequestOptions, handler: ResponseHandler): void {
-    const own = this.#endpoint?.origin;
-    if (own !== undefined && new URL(origin).origin !== new URL(own).origin) {
-      throw new TransportError(
-        'ERR_RH_REQUEST_INVALID',
-        `${this.name} sends to ${own} only, not to ${origin}`,
-      );
-    }
-    this.dispatch(options, handler);
-  }
-
-  #send(endpoint: Endpoint, options: RequestOptions, handler: ResponseHandler): void {
-    const exchange = this.#pool.begin(endpoint, options, handler);
+  /** @param origin refuse the request if that is not where it would go */
+  #start(options: RequestOptions, handler: ResponseHandler, origin: string | undefined): void {
+    const exchange = this.#pool.begin(this.#endpoint?.origin ?? this.name, options, handler);
     if (exchange === undefined) {
       return;
     }
@@ -144,69 +132,96 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
     }
     exchange.identity = this;
     this.#exchanges.add(exchange);
-    this.#pool.submit(exchange, endpoint);
+    if (this.#endpoint !== undefined && this.#found) {
+      this.#send(exchange, this.#endpoint, origin);
+      return;
+    }
+    this.#find().then(
+      (endpoint) => this.#send(exchange, endpoint, origin),
+      (cause: unknown) => exchange.fail(this.#notFoundError(cause)),
+    );
   }
 
-  #sendWhenFound(options: RequestOptions, handler: ResponseHandler): void {
-    this.#find().then(
-      (endpoint) => this.#send(endpoint, options, handler),
-      (cause: unknown) => {
-        // Through an exchange of its own, so that the handler sees the one order of calls that it knows.
-        const exchange = this.#pool.begin(unresolved, options, handler);
-        exchange?.fail(
-          cause instanceof Error
-            ? cause
-            : new TransportError('ERR_RH_DIAL_FAILED', `${this.name} has no endpoint`, { cause }),
-        );
-      },
-    );
+  #send(exchange: Exchange, endpoint: Endpoint, origin: string | undefined): void {
+    if (exchange.state === 'settled') {
+      return;
+    }
+    if (origin !== undefined && URL.parse(origin)?.origin !== URL.parse(endpoint.origin)?.origin) {
+      exchange.fail(
+        new TransportError(
+          'ERR_RH_REQUEST_INVALID',
+          `${this.name} sends to ${endpoint.origin} only, not to ${origin}`,
+        ),
+      );
+      return;
+    }
+    this.#pool.submit(exchange, endpoint);
   }
 
   /** Single-flight; a failure goes to those who wait and is not remembered. */
   #find(): Promise<Endpoint> {
-    this.#resolving ??= this.#resolve(this.#source);
-    return this.#resolving;
+    this.#finding ??= this.#ask(this.#source);
+    return this.#finding;
   }
 
-  async #resolve(source: EndpointSource): Promise<Endpoint> {
+  async #ask(source: EndpointSource): Promise<Endpoint> {
     try {
       const endpoint = source instanceof Endpoint ? source : await source();
       if (this.#source === source) {
-        this.#endpoint = endpoint;
+        this.#finding = undefined;
+        this.#pointAt(endpoint);
+        return endpoint;
       }
-      return endpoint;
-    } finally {
+    } catch (cause) {
       if (this.#source === source) {
-        this.#resolving = undefined;
+        this.#finding = undefined;
+        throw cause;
       }
+    }
+    // Rotated meanwhile: what that source said is of no interest any more.
+    return this.#find();
+  }
+
+  #pointAt(endpoint: Endpoint): void {
+    const former = this.#endpoint;
+    this.#found = true;
+    if (former?.key === endpoint.key) {
+      return;
+    }
+    this.#endpoint = endpoint;
+    if (former !== undefined) {
+      this.#generation += 1;
+      this.#leave(former, endpoint);
     }
   }
 
-  #leave(former: Endpoint): void {
-    const next = this.#endpoint;
-    const old = [...this.#exchanges];
-    for (const exchange of old) {
-      if (
-        next !== undefined &&
-        exchange.carrier instanceof Transport &&
-        exchange.carrier.withdraw(exchange)
-      ) {
-        this.#pool.submit(exchange, next);
+  #leave(former: Endpoint, next: Endpoint): void {
+    const waiting: Exchange[] = [];
+    const running: Exchange[] = [];
+    for (const exchange of this.#exchanges) {
+      if (exchange.carrier instanceof Transport) {
+        (exchange.carrier.withdraw(exchange) ? waiting : running).push(exchange);
       }
     }
     this.#pool.released(former, true);
-    const { drainTimeoutMs } = this.#pool.limits;
-    const running = old.filter((exchange) => exchange.state !== 'waiting' && exchange.state !== 'settled');
-    if (running.length > 0) {
-      const error = new TransportError('ERR_RH_DRAINED', `${this.name} was rotated ${drainTimeoutMs} ms ago`);
-      const drain = this.#pool.clock.setTimeout(() => {
-        this.#drains.delete(drain);
-        for (const exchange of running) {
-          exchange.fail(error);
-        }
-      }, drainTimeoutMs);
-      this.#drains.add(drain);
+    for (const exchange of waiting) {
+      this.#pool.submit(exchange, next);
     }
+    if (running.length > 0) {
+      this.#drain(running);
+    }
+  }
+
+  #drain(running: readonly Exchange[]): void {
+    const { drainTimeoutMs } = this.#pool.limits;
+    const error = new TransportError('ERR_RH_DRAINED', `${this.name} was rotated ${drainTimeoutMs} ms ago`);
+    const drain = this.#pool.clock.setTimeout(() => {
+      this.#drains.delete(drain);
+      for (const exchange of running) {
+        exchange.fail(error);
+      }
+    }, drainTimeoutMs);
+    this.#drains.add(drain);
   }
 
   async #close({ timeoutMs = 0, reason }: IdentityCloseOptions): Promise<void> {
@@ -236,7 +251,10 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
   #closedError(reason: Error | undefined): TransportError {
     return new TransportError('ERR_RH_IDENTITY_CLOSED', `${this.name} was removed`, { cause: reason });
   }
-}
 
-/** Only ever named in messages of requests whose endpoint was never found; `.invalid` is reserved (RFC 2606). */
-const unresolved = Endpoint.from({ url: 'http://endpoint.invalid' });
+  #notFoundError(cause: unknown): RoundhouseError {
+    return RoundhouseError.is(cause)
+      ? cause
+      : new TransportError('ERR_RH_DIAL_FAILED', `no endpoint for ${this.name} could be found`, { cause });
+  }
+}

@@ -1,5 +1,7 @@
 /** Every bound of a pool, in one place: its default per profile, its unit, and the answer when it is reached. */
 
+import { TransportError } from './errors.ts';
+
 export interface Limits {
   /** Idle connections kept per endpoint; one more is closed instead of kept. */
   readonly maxIdlePerHost: number;
@@ -67,3 +69,33 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     readAheadBytes: 0,
   },
 };
+
+/** Node.js counts no further than 2^31 milliseconds, and undici adds to what it is given. About 23 days. */
+const longestMs = 2_000_000_000;
+
+/** Those of which there must be one for anything to work. */
+const atLeastOne: ReadonlySet<string> = new Set<keyof Limits>([
+  'maxConnectionsPerHost',
+  'maxIdleTransports',
+  'maxTransports',
+  'dialTimeoutMs',
+]);
+
+/** @throws ERR_RH_LIMITS_INVALID */
+export function limitsOf(profile: ProfileName, overrides: Partial<Limits>): Limits {
+  const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) {
+    const least = atLeastOne.has(name) ? 1 : 0;
+    const most = name.endsWith('Ms') ? longestMs : Number.MAX_SAFE_INTEGER;
+    if (!Object.hasOwn(profiles[profile], name)) {
+      throw new TransportError('ERR_RH_LIMITS_INVALID', `there is no limit ${name}`);
+    }
+    if (!Number.isSafeInteger(value) || value < least || value > most) {
+      throw new TransportError(
+        'ERR_RH_LIMITS_INVALID',
+        `${name} is ${String(value)}, not a whole number from ${least} to ${most}`,
+      );
+    }
+  }
+  return { ...profiles[profile], ...Object.fromEntries(given) };
+}

@@ -18,7 +18,7 @@ import type { EndpointSource } from './identity.ts';
 import { publishTransport } from './inspect.ts';
 import type { PoolSnapshot } from './inspect.ts';
 import { Lease } from './lease.ts';
-import { profiles } from './limits.ts';
+import { limitsOf } from './limits.ts';
 import type { Limits, ProfileName } from './limits.ts';
 import type { RequestOptions, ResponseHandler } from './request.ts';
 import { Transport } from './transport.ts';
@@ -53,8 +53,9 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
   readonly #totals = { built: 0, hits: 0, evictions: 0, rotations: 0, refusedAtCapacity: 0 };
   #closing: Promise<void> | undefined;
 
+  /** @throws ERR_RH_LIMITS_INVALID */
   constructor(options: PoolOptions = {}) {
-    this.limits = { ...profiles[options.profile ?? 'apiClient'], ...definedOf(options.limits ?? {}) };
+    this.limits = limitsOf(options.profile ?? 'apiClient', options.limits ?? {});
     this.clock = options.clock ?? systemClock;
     this.#idle = new IdleConnections(this.clock, this.limits);
   }
@@ -66,7 +67,7 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
   /** @throws ERR_RH_AT_CAPACITY, ERR_RH_POOL_CLOSED */
   lease(endpoint: Endpoint): Lease {
     const transport = this.transportOf(endpoint);
-    return new Lease(transport, (options, handler) => this.begin(endpoint, options, handler));
+    return new Lease(transport, (options, handler) => this.begin(endpoint.origin, options, handler));
   }
 
   /**
@@ -88,7 +89,7 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
   dispatcher(options: Omit<EndpointOptions, 'url'> = {}): Dispatcher {
     return new PoolDispatcher((request, handler, origin) => {
       const endpoint = Endpoint.from({ ...options, url: origin });
-      const exchange = this.begin(endpoint, request, handler);
+      const exchange = this.begin(endpoint.origin, request, handler);
       if (exchange !== undefined) {
         this.submit(exchange, endpoint);
       }
@@ -142,13 +143,17 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
 
   // --- for leases, identities and dispatchers -----------------------------------------------------------------------
 
-  /** Makes an exchange and begins it; undefined when its caller gave up at once. */
-  begin(endpoint: Endpoint, options: RequestOptions, handler: ResponseHandler): Exchange | undefined {
+  /**
+   * Makes an exchange and begins it; undefined when its caller gave up at once.
+   *
+   * @param origin for messages: where it goes, or on whose behalf
+   */
+  begin(origin: string, options: RequestOptions, handler: ResponseHandler): Exchange | undefined {
     const exchange = new Exchange(options, handler, {
       clock: this.clock,
       requestTimeoutMs: this.limits.requestTimeoutMs,
       readAheadBytes: this.limits.readAheadBytes,
-      origin: endpoint.origin,
+      origin,
     });
     return exchange.begin() ? exchange : undefined;
   }
@@ -192,7 +197,7 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
   released(endpoint: Endpoint, rotated: boolean): void {
     this.#totals.rotations += rotated ? 1 : 0;
     const transport = this.#transports.get(endpoint.key);
-    if (transport === undefined) {
+    if (transport === undefined || transport.isLeased) {
       return;
     }
     for (const identity of this.#identities) {
@@ -281,8 +286,4 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
       transport.destroy(error);
     }
   }
-}
-
-function definedOf(limits: Partial<Limits>): Partial<Limits> {
-  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }

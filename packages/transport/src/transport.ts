@@ -3,6 +3,7 @@
  * connections, its dials and the exchanges that it carries; when it is closed, none of them is left.
  */
 
+import { queueTimeout, refusalOf } from './admission.ts';
 import type { Clock } from './clock.ts';
 import type { Connection, ConnectionOwner } from './connection.ts';
 import { Connections } from './connections.ts';
@@ -98,7 +99,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
       );
       return;
     }
-    const refusal = this.#refusalOf(exchange);
+    const refusal = this.#refusalOf(exchange.kind);
     if (refusal !== undefined) {
       exchange.fail(refusal);
       return;
@@ -211,25 +212,9 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   // --- placing exchanges --------------------------------------------------------------------------------------------
 
-  #refusalOf(exchange: Exchange): TransportError | undefined {
-    const { origin } = this.endpoint;
-    const { maxStreamsPerHost, maxWaitingPerHost } = this.#limits;
-    if (exchange.kind === 'stream') {
-      return this.#streams < maxStreamsPerHost
-        ? undefined
-        : new TransportError(
-            'ERR_RH_STREAM_LIMIT',
-            `${maxStreamsPerHost} streams to ${origin} are open already`,
-          );
-    }
-    // Those for whom a dial is under way do not wait for others.
+  #refusalOf(kind: RequestKind): TransportError | undefined {
     const waiting = this.#waiting.sizeOf('unary') - this.#dials.sizeOf('unary');
-    return waiting < maxWaitingPerHost
-      ? undefined
-      : new TransportError(
-          'ERR_RH_QUEUE_FULL',
-          `${maxWaitingPerHost} requests wait for a connection to ${origin} already`,
-        );
+    return refusalOf(kind, { streams: this.#streams, waiting }, this.#limits, this.endpoint.origin);
   }
 
   #assign(connection: Connection, exchange: Exchange): void {
@@ -306,12 +291,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
         this.#boundWait(exchange, this.#limits.dialTimeoutMs);
         return;
       }
-      exchange.fail(
-        new TransportError(
-          'ERR_RH_QUEUE_TIMEOUT',
-          `no connection to ${this.endpoint.origin} was free within ${ms} ms`,
-        ),
-      );
+      exchange.fail(queueTimeout(this.endpoint.origin, ms));
     }, ms);
   }
 
