@@ -8,6 +8,7 @@ import type { Dispatcher, buildConnector } from 'undici';
 import type { EventEmitter } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { Connection } from './connection.ts';
 import type { AttemptSink, ConnectionOwner } from './connection.ts';
@@ -15,6 +16,7 @@ import type { Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import { failureOf } from './failure.ts';
+import { LentBody } from './lent-body.ts';
 import type { RequestKind } from './request.ts';
 
 /** A server's own promise (`Keep-Alive: timeout=`) is honoured, less this margin for the way. */
@@ -98,7 +100,7 @@ export class Http1Connection extends Connection {
         method,
         path,
         headers: withHost(headers, this.#endpoint.authority),
-        body: body ?? null,
+        body: body instanceof Readable ? new LentBody(body) : (body ?? null),
         idempotent: false,
         blocking: false,
         // By itself undici closes after a DELETE with a body, which is how kubectl deletes. After HEAD it does so, too,

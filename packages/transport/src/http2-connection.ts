@@ -14,6 +14,7 @@ import type { AttemptSink, ConnectionOwner } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import { bodyError, failureOf } from './failure.ts';
+import { LentBody } from './lent-body.ts';
 import type { RequestBody, RequestKind } from './request.ts';
 
 /** What one stalled reader may hold of ours. */
@@ -238,17 +239,18 @@ function sendBody(
     stream.end(body);
     return undefined;
   }
+  const lent = new LentBody(body);
   const upload: { failure: Error | undefined } = { failure: undefined };
   const broken = (cause: Error): void => {
-    if (!stream.destroyed && !stream.closed && !body.readableEnded) {
+    if (!stream.destroyed && !stream.closed && !lent.readableEnded) {
       upload.failure ??= cause;
     }
   };
   // Before the pipeline hears of it and ends the other side, too.
-  body.once('error', broken);
-  body.once('close', () => broken(new Error('it was closed before its end')));
+  lent.once('error', broken);
+  lent.once('close', () => broken(new Error('it was closed before its end')));
   // The stream's own 'close' reports the outcome; the pipeline only makes sure that each side ends the other.
-  pipeline(body, stream, () => undefined);
+  pipeline(lent, stream, () => undefined);
   return upload;
 }
 

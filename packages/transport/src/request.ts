@@ -14,6 +14,10 @@ export interface RequestOptions {
   readonly path: string;
   /** Name, value, name, value, ... in wire order; repeated fields stay repeated. Hop-by-hop fields do not belong here. */
   readonly headers: readonly string[];
+  /**
+   * A stream is destroyed with the exchange once something was read from it. Before that it is left as it is: it may
+   * still be sent on another connection, and then it is the caller's again.
+   */
   readonly body?: RequestBody | null | undefined;
   /** Default `unary`. */
   readonly kind?: RequestKind | undefined;
