@@ -141,7 +141,11 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
       option: '--admin',
       ...healthOf(state),
       metrics,
-      routes: debugRoutes({ ...show, conflicts: () => registry.conflicts }),
+      routes: debugRoutes({
+        ...show,
+        url: () => state.listener?.url,
+        conflicts: () => registry.conflicts,
+      }),
       onError: (error) => log.error({ reason: error.message }, 'admin listener'),
     }),
   );

@@ -1,8 +1,12 @@
+export { pathNameOf } from './clusters/path-name.ts';
+export { errorCatalogue } from './error-catalogue.ts';
 export { GatewayError, gatewayErrors } from './errors.ts';
 export type { GatewayErrorCode } from './errors.ts';
 export { Gateway } from './gateway.ts';
 export type { GatewayDependencies } from './gateway.ts';
 export { identityModes } from './identity/identity-mode.ts';
 export type { IdentityMode } from './identity/identity-mode.ts';
-export { parseGatewayOptions } from './options.ts';
+export { describeGatewayMetrics } from './observability/metric-list.ts';
+export type { MetricDescription } from './observability/metric-list.ts';
+export { gatewayOptionsSchema, parseGatewayOptions } from './options.ts';
 export type { GatewayOptions, GatewayOptionsInput } from './options.ts';

@@ -1,4 +1,7 @@
-/** Everything that a gateway can be told, with defaults, limits and what excludes what. Parsed once, at the start. */
+/**
+ * Everything that a gateway can be told, with defaults, limits and what excludes what. Parsed once, at the start. The
+ * descriptions are what `roundhouse gateway --help` shows beside the flags that it makes of this schema.
+ */
 
 import { isLoopbackHost, logLevels, parseOptions } from '@roundhouse/process';
 import { profiles } from '@roundhouse/transport';
@@ -12,59 +15,96 @@ const file = z.string().min(1);
 const ms = z.int().min(1).max(2_147_483_647);
 const count = z.int().min(1).max(1_000_000);
 
-const schema = z
+export const gatewayOptionsSchema = z
   .strictObject({
-    /** Files whose contexts are served. Where two have a context of one name, the earlier file keeps it. */
-    kubeconfigs: z.array(file).min(1, 'at least one kubeconfig is needed'),
-    /** Port 0: a free one. */
+    kubeconfigs: z
+      .array(file)
+      .min(1, 'at least one kubeconfig is needed')
+      .describe(
+        'files whose contexts are served; where two have a context of one name, the earlier file keeps it',
+      ),
     listen: z
       .strictObject({ host: z.string().min(1).default('127.0.0.1'), port: port.default(7443) })
-      .prefault({}),
-    /** Serve TLS, with HTTP/1.1 and HTTP/2. Without it: plain HTTP, on loopback only. */
-    tls: z.strictObject({ certFile: file, keyFile: file }).optional(),
-    /** Callers by client certificate of this CA. Needs `tls`. */
-    clientCaFile: file.optional(),
-    /** Callers by bearer token, in the form of the kube-apiserver's `--token-auth-file`. */
-    tokenFile: file.optional(),
-    /** Default: `impersonate` where callers are asked, else `gateway`. */
-    identity: z.enum(identityModes).optional(),
-    /** By cluster, where it differs from `identity`. */
-    clusterIdentity: z.record(z.string(), z.enum(identityModes)).default({}),
-    /** Health, metrics and state. */
+      .prefault({})
+      .describe('where clients come in; port 0: a free one'),
+    tls: z
+      .strictObject({
+        certFile: file.describe(
+          'serve TLS with this certificate, over HTTP/1.1 and HTTP/2; without it: plain HTTP, on loopback only',
+        ),
+        keyFile: file.describe('the key of that certificate'),
+      })
+      .optional(),
+    clientCaFile: file.optional().describe('callers by client certificate of this CA; needs TLS'),
+    tokenFile: file
+      .optional()
+      .describe("callers by bearer token, in the form of the kube-apiserver's --token-auth-file"),
+    identity: z
+      .enum(identityModes)
+      .optional()
+      .describe('who a cluster sees; default: impersonate where callers are asked, else gateway'),
+    clusterIdentity: z
+      .record(z.string(), z.enum(identityModes))
+      .default({})
+      .describe('who a cluster sees, where it differs from that'),
     admin: z
       .strictObject({ host: z.string().min(1).default('127.0.0.1'), port: port.default(7480) })
-      .prefault({}),
-    /** What to offer a cluster in ALPN. */
-    upstreamAlpn: z.enum(['http/1.1', 'h2', 'auto']).default('http/1.1'),
-    /** The longest time in which a change of a kubeconfig stays unseen where file events do not reach. */
-    reloadIntervalMs: ms.default(30_000),
-    logLevel: z.enum(logLevels).default('info'),
+      .prefault({})
+      .describe('where health, metrics and state are shown'),
+    upstreamAlpn: z
+      .enum(['http/1.1', 'h2', 'auto'])
+      .default('http/1.1')
+      .describe('what to offer a cluster in ALPN'),
+    reloadIntervalMs: ms
+      .default(30_000)
+      .describe('longest time in which a change of a kubeconfig stays unseen where file events do not reach'),
+    logLevel: z.enum(logLevels).default('info').describe('JSON lines on stdout from this level on'),
     limits: z
       .strictObject({
-        /** A client's connection without a request is closed after this time; balancers in front keep theirs for 60 s. */
-        keepAliveTimeoutMs: ms.default(75_000),
-        /** For the head of a request, and for TLS handshakes. */
-        headTimeoutMs: ms.default(15_000),
-        maxHeadBytes: z.int().min(4_096).max(1_048_576).default(65_536),
-        /** The longest break in a request body. */
-        uploadSilenceMs: ms.default(60_000),
-        /** A client that takes nothing of its answer is cut after this time. */
-        clientStallTimeoutMs: ms.default(600_000),
-        /** A watch that does not say how long it wants to last; a kube-apiserver ends them within the hour. */
-        watchLifetimeMs: ms.default(3_900_000),
-        /** At the end of the process: what is under way may go on for so long. */
-        drainTimeoutMs: ms.default(proxy.drainTimeoutMs),
-        requestTimeoutMs: ms.default(proxy.requestTimeoutMs),
-        dialTimeoutMs: ms.default(proxy.dialTimeoutMs),
-        maxConnectionsPerCluster: count.default(proxy.maxConnectionsPerHost),
-        maxStreamsPerCluster: count.default(proxy.maxStreamsPerHost),
-        maxWaitingPerCluster: count.default(proxy.maxWaitingPerHost),
-        maxWaitMs: ms.default(proxy.maxWaitMs),
-        maxIdlePerCluster: count.default(proxy.maxIdlePerHost),
-        maxIdle: count.default(proxy.maxIdle),
-        idleTimeoutMs: ms.default(proxy.idleTimeoutMs),
-        maxIdleTransports: count.default(proxy.maxIdleTransports),
-        maxTransports: count.default(proxy.maxTransports),
+        // Longer than the 60 s for which balancers in front keep theirs.
+        keepAliveTimeoutMs: ms
+          .default(75_000)
+          .describe("a client's connection without a request is closed after this time"),
+        headTimeoutMs: ms.default(15_000).describe('for the head of a request, and for TLS handshakes'),
+        maxHeadBytes: z.int().min(4_096).max(1_048_576).default(65_536).describe('largest head of a request'),
+        uploadSilenceMs: ms.default(60_000).describe('longest break in a request body'),
+        clientStallTimeoutMs: ms
+          .default(600_000)
+          .describe('a client that takes nothing of its answer is cut after this time'),
+        // A kube-apiserver ends them within the hour.
+        watchLifetimeMs: ms
+          .default(3_900_000)
+          .describe('longest watch, where it does not say itself how long it wants to last'),
+        drainTimeoutMs: ms
+          .default(proxy.drainTimeoutMs)
+          .describe('at the end of the process: what is under way may go on for so long'),
+        requestTimeoutMs: ms
+          .default(proxy.requestTimeoutMs)
+          .describe('longest short request, from its head to the end of its answer'),
+        dialTimeoutMs: ms
+          .default(proxy.dialTimeoutMs)
+          .describe('longest dial to a cluster: TCP and TLS together'),
+        maxConnectionsPerCluster: count
+          .default(proxy.maxConnectionsPerHost)
+          .describe('connections that short requests may use'),
+        maxStreamsPerCluster: count
+          .default(proxy.maxStreamsPerHost)
+          .describe('watches, logs and other long-running requests'),
+        maxWaitingPerCluster: count
+          .default(proxy.maxWaitingPerHost)
+          .describe('requests that wait for a connection'),
+        maxWaitMs: ms.default(proxy.maxWaitMs).describe('longest wait for a connection'),
+        maxIdlePerCluster: count.default(proxy.maxIdlePerHost).describe('idle connections kept'),
+        maxIdle: count.default(proxy.maxIdle).describe('idle connections kept, over all clusters'),
+        idleTimeoutMs: ms
+          .default(proxy.idleTimeoutMs)
+          .describe('an idle connection to a cluster is closed after this time'),
+        maxIdleTransports: count
+          .default(proxy.maxIdleTransports)
+          .describe('transports kept that nothing uses'),
+        maxTransports: count
+          .default(proxy.maxTransports)
+          .describe('transports in all; one more cluster is answered 503'),
       })
       .prefault({}),
   })
@@ -104,10 +144,10 @@ const schema = z
     }
   });
 
-export type GatewayOptions = z.output<typeof schema>;
-export type GatewayOptionsInput = z.input<typeof schema>;
+export type GatewayOptions = z.output<typeof gatewayOptionsSchema>;
+export type GatewayOptionsInput = z.input<typeof gatewayOptionsSchema>;
 
 /** @throws ERR_RH_OPTIONS_INVALID */
 export function parseGatewayOptions(value: unknown): GatewayOptions {
-  return parseOptions('the gateway', schema, value);
+  return parseOptions('the gateway', gatewayOptionsSchema, value);
 }

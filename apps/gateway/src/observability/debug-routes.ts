@@ -7,6 +7,8 @@ import type { Cluster } from '../clusters/cluster.ts';
 import type { NameConflict } from '../clusters/cluster-registry.ts';
 
 export interface DebugSources {
+  /** Where clients come in; undefined before the listener is open. */
+  readonly url: () => string | undefined;
   readonly clusters: () => Iterable<Cluster>;
   readonly conflicts: () => readonly NameConflict[];
   readonly pool: () => PoolSnapshot;
@@ -21,6 +23,7 @@ export function debugRoutes(from: DebugSources): Readonly<Record<string, AdminRo
     '/debug/clusters': () =>
       json({
         schemaVersion,
+        url: from.url() ?? null,
         clusters: [...from.clusters()].map(describeCluster),
         sources: [...from.sources()].map(({ path, error }) => ({
           path,

@@ -1,0 +1,42 @@
+/** The metrics that a gateway exports, for docs/metrics.md. */
+
+import { Metrics } from '@roundhouse/process';
+import { profiles } from '@roundhouse/transport';
+import type { PoolSnapshot } from '@roundhouse/transport';
+import { GatewayMetrics } from './gateway-metrics.ts';
+
+export interface MetricDescription {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+}
+
+/** Without those that prom-client collects of every process. In the order of their names. */
+export function describeGatewayMetrics(): readonly MetricDescription[] {
+  const metrics = new Metrics();
+  // oxlint-disable-next-line no-new -- it registers in `metrics` what it counts, and that is all that is wanted here
+  new GatewayMetrics(metrics, {
+    clusters: () => [],
+    sources: () => [],
+    pool: () => emptyPool,
+    frontConnections: () => 0,
+  });
+  return metrics.describe().toSorted((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+const emptyPool: PoolSnapshot = {
+  state: 'open',
+  limits: profiles.proxy,
+  transports: [],
+  totals: {
+    transports: 0,
+    draining: 0,
+    identities: 0,
+    idleConnections: 0,
+    built: 0,
+    hits: 0,
+    evictions: 0,
+    rotations: 0,
+    refusedAtCapacity: 0,
+  },
+};
