@@ -41,7 +41,6 @@ const runner = spawn(
   process.execPath,
   [
     '--conditions=@roundhouse/source',
-    '--expose-gc',
     '--test',
     '--test-reporter=spec',
     `--test-timeout=${fileTimeoutMs[suite]}`,

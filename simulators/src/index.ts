@@ -6,6 +6,7 @@ export {
   type IssuedCertificate,
   type KeyAlgorithm,
 } from './certificate-authority.ts';
+export { collectGarbage } from './collect-garbage.ts';
 export type { WaitOptions } from './change-signal.ts';
 export { ExchangeAborted, type Exchange, type Handler, type Reply, type ReplyHeaders } from './exchange.ts';
 export type { GoawayOptions, RecordedConnection, RecordedTls } from './recorded-connection.ts';
@@ -21,7 +22,7 @@ export type { Json, JsonObject } from './kube-apiserver/json.ts';
 export { KubeApiserver, type KubeApiserverOptions } from './kube-apiserver/kube-apiserver.ts';
 export type { KubeObject } from './kube-apiserver/kube-object.ts';
 export type { ListReference, ObjectReference } from './kube-apiserver/store/store-access.ts';
-export { Workload, type WorkloadOptions } from './kube-apiserver/workload.ts';
 export { ManualClock } from './manual-clock.ts';
 export { Relay, type RelayOptions } from './relay.ts';
 export type { RelayDirection, RelayTarget } from './relayed-connection.ts';
+export { ResourceBaseline } from './resource-baseline.ts';

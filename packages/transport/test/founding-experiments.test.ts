@@ -4,9 +4,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CertificateAuthority, ManualClock, RecordingServer } from '@roundhouse/simulators';
+import { before, describe, test } from 'node:test';
+import { CertificateAuthority, ManualClock, RecordingServer, collectGarbage } from '@roundhouse/simulators';
 import type { Reply } from '@roundhouse/simulators';
 import { Agent, fetch } from 'undici';
 import type { Dispatcher } from 'undici';
@@ -57,14 +56,6 @@ const experiments: Readonly<Record<string, Experiment>> = {
     readBodies: false,
   },
 };
-
-async function collectGarbage(): Promise<void> {
-  assert.ok(globalThis.gc, 'run with --expose-gc');
-  for (let round = 0; round < 3; round += 1) {
-    await nextTurn();
-    globalThis.gc();
-  }
-}
 
 describe('the founding experiments', () => {
   let authority: CertificateAuthority;
@@ -189,10 +180,6 @@ describe('the founding experiments', () => {
     await collectGarbage();
     const sockets = process.getActiveResourcesInfo().filter((resource) => /TCP|TLS|Timeout/.test(resource));
     assert.deepEqual(sockets, []);
-  });
-
-  after(() => {
-    globalThis.gc?.();
   });
 });
 
