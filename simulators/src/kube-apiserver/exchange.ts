@@ -41,7 +41,7 @@ export function contentType(exchange: Exchange): string {
 }
 
 /** The forms in which an object may be sent. */
-export const objectTypes: readonly string[] = ['application/json', 'application/yaml', protobufType];
+const objectTypes: readonly string[] = ['application/json', 'application/yaml', protobufType];
 
 /** Undefined when there is no body. Throws 413, 415 or BadRequest. */
 export async function readBody(

@@ -76,13 +76,13 @@ function goAway(refuse: boolean, { wire, reply }: Exchange): FaultOutcome {
     reply.addHeaders({ Connection: 'close' });
     return 'continue';
   }
-  if (refuse) {
-    // Streams of clients have odd numbers: the one before this is the last that was worked on.
-    connection.goaway({ lastStreamId: Math.max(0, (request.streamId ?? 1) - 2) });
-    wire.reset(constants.NGHTTP2_REFUSED_STREAM);
-  } else {
-    connection.goaway();
+  if (!refuse) {
+    connection.shutDown();
+    return 'continue';
   }
-  connection.shutDown();
-  return refuse ? 'answered' : 'continue';
+  // Streams of clients have odd numbers: the one before this is the last that was worked on. Node cannot say "none was", so on
+  // the first stream it is the reset alone that tells. Closing the session would announce a later stream again, which is an error.
+  connection.goaway({ lastStreamId: Math.max(0, (request.streamId ?? 1) - 2) });
+  wire.reset(constants.NGHTTP2_REFUSED_STREAM);
+  return 'answered';
 }

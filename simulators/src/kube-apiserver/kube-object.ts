@@ -38,12 +38,6 @@ export interface KubeObject extends JsonObject {
   readonly metadata: ObjectMeta;
 }
 
-/** A reference as `involvedObject` and `details` use it. */
-export interface ObjectName {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 export function nameOf(object: KubeObject): string {
   return object.metadata.name ?? '';
 }

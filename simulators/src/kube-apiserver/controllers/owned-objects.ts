@@ -14,7 +14,7 @@ export function controllerReference(owner: KubeObject): OwnerReference {
   };
 }
 
-export function controllerUid(object: KubeObject): string | undefined {
+function controllerUid(object: KubeObject): string | undefined {
   return object.metadata.ownerReferences?.find((reference) => reference.controller === true)?.uid;
 }
 

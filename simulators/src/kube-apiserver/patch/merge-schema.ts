@@ -18,7 +18,7 @@ function by(mergeKey: string, fields: Readonly<Record<string, MergeSchema>> = {}
 
 const primitives: MergeSchema = { mergeKey: '' };
 
-export const metaSchema: MergeSchema = { fields: { finalizers: primitives, ownerReferences: by('uid') } };
+const metaSchema: MergeSchema = { fields: { finalizers: primitives, ownerReferences: by('uid') } };
 
 const containerFields = {
   env: by('name'),

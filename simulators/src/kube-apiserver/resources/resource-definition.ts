@@ -11,7 +11,7 @@ import type { FieldReader } from '../selectors/field-selector.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
-export const everyVerb: readonly Verb[] = [
+const everyVerb: readonly Verb[] = [
   'create',
   'delete',
   'deletecollection',

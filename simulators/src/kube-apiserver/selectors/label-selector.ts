@@ -6,7 +6,7 @@ import type { StringMap } from '../kube-object.ts';
 
 export type LabelSelector = (labels: StringMap) => boolean;
 
-export const everyLabel: LabelSelector = () => true;
+const everyLabel: LabelSelector = () => true;
 
 const tokenPattern = /\s*(==|!=|[=!,()<>]|[^\s=!,()<>]+)/y;
 const maxSelectorLength = 64 * 1024;
