@@ -4,10 +4,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commandLinePage } from './docs/cli.ts';
 import { errorsPage } from './docs/errors.ts';
+import { metricsPage } from './docs/metrics.ts';
 import type { Page } from './docs/page.ts';
 import { repositoryRoot } from './repository.ts';
 
-const pages: readonly Page[] = [errorsPage, commandLinePage];
+const pages: readonly Page[] = [errorsPage, metricsPage, commandLinePage];
 
 const checkOnly = process.argv.includes('--check');
 for (const page of pages) {

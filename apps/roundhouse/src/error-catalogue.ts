@@ -1,10 +1,7 @@
 // All error codes of all programs, for `roundhouse explain` and docs/errors.md.
 
-export interface ErrorEntry {
-  readonly summary: string;
-  readonly remedy: string;
-  readonly retry: 'never' | 'safe' | 'after';
-  readonly httpStatus: number;
-}
+import { errorCatalogue as gatewayCatalogue } from '@roundhouse/gateway';
 
-export const errorCatalogue: ReadonlyMap<string, ErrorEntry> = new Map(Object.entries({}));
+export type ErrorEntry = (typeof gatewayCatalogue)[string];
+
+export const errorCatalogue: ReadonlyMap<string, ErrorEntry> = new Map(Object.entries(gatewayCatalogue));

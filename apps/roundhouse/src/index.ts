@@ -1,6 +1,5 @@
 // For the generated pages of docs/ and for tests; a person starts bin/roundhouse.js.
 
 export { errorCatalogue, type ErrorEntry } from './error-catalogue.ts';
-export { exitCodes } from './exit-codes.ts';
 export { Terminal } from './output/terminal.ts';
 export { createProgram } from './program.ts';

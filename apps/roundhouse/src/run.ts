@@ -1,6 +1,7 @@
 // One run of the command line: arguments in, exit code out. Nothing here ends the process.
 
 import { CommanderError } from 'commander';
+import { isCatalogued } from './catalogued-error.ts';
 import { CommandError } from './command-error.ts';
 import { commandList } from './commands/command-list.ts';
 import type { Context } from './context.ts';
@@ -30,27 +31,13 @@ function explainFailure(error: unknown, { terminal, signal }: Context): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok.code : exitCodes.usage.code;
   if (signal.aborted) return exitCodes.interrupted.code;
   const label = terminal.style('red', 'error:', terminal.stderr);
-  if (error instanceof CommandError) {
-    terminal.note(`${label} ${error.message}`);
-    return error.exitCode;
-  }
-  if (isCatalogued(error)) {
-    terminal.note(`${label} ${error.message}\n"roundhouse explain ${error.code}" says more.`);
-    return 'exitCode' in error && typeof error.exitCode === 'number'
-      ? error.exitCode
-      : exitCodes.finding.code;
+  if (error instanceof CommandError || isCatalogued(error)) {
+    const catalogued = isCatalogued(error) ? error : error.cause;
+    const hint = isCatalogued(catalogued) ? `\n"roundhouse explain ${catalogued.code}" says more.` : '';
+    terminal.note(`${label} ${error.message}${hint}`);
+    return error instanceof CommandError ? error.exitCode : exitCodes.finding.code;
   }
   // Not foreseen: the stack is what a report of it needs.
   terminal.note(`${label} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return exitCodes.finding.code;
-}
-
-/** An error of one of our catalogues, told by its code: loading the package that made it is not worth it here. */
-function isCatalogued(error: unknown): error is Error & { code: string } {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    typeof error.code === 'string' &&
-    error.code.startsWith('ERR_RH_')
-  );
 }

@@ -1,8 +1,11 @@
 // Flags and environment variables out of a program's options schema: what the program parses is what --help shows.
 //
-//   drainTimeoutMs: default 60000   --drain-timeout <duration>   ROUNDHOUSE_GATEWAY_DRAIN_TIMEOUT   "1m"
-//   kubeconfig: list of strings     --kubeconfig <text...>       ..., separated by commas
-//   limits: { maxIdle }             --limits-max-idle <number>
+//   drainTimeoutMs: default 60000    --drain-timeout <duration>    ROUNDHOUSE_GATEWAY_DRAIN_TIMEOUT, "1m"
+//   listen: { host, port }           --listen <host:port>
+//   kubeconfigs: list of strings     --kubeconfig <file...>        in the environment separated by commas
+//   clusterIdentity: record          --cluster-identity <name=value...>
+//   tls: { certFile }                --tls-cert-file <file>
+//   limits: { maxIdle }              --max-idle <number>           under a heading of its own
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatDuration, parseDuration } from './duration.ts';
@@ -11,10 +14,11 @@ import { formatDuration, parseDuration } from './duration.ts';
 interface OptionSchema {
   readonly type?: string;
   readonly description?: string;
-  readonly default?: string | number | boolean | readonly string[];
+  readonly default?: unknown;
   readonly enum?: readonly unknown[];
   readonly items?: OptionSchema;
   readonly properties?: Readonly<Record<string, OptionSchema>>;
+  readonly required?: readonly string[];
 }
 
 /** A value in the options object: the path to it, and the flag that sets it. */
@@ -23,18 +27,48 @@ export interface SchemaOption {
   readonly option: Option;
 }
 
-/** The options of `schema`, a JSON schema of an object, in its order. Nested objects become prefixes. */
-export function describeOptions(
-  schema: unknown,
-  envPrefix: string,
-  prefix: readonly string[] = [],
+export interface DescribeRules {
+  /** Of the environment variables, with the underscore. */
+  readonly envPrefix: string;
+  /** Objects whose name is no part of the flags within; the heading that those stand under. */
+  readonly headings?: Readonly<Record<string, string>>;
+}
+
+/** The options of `schema`, a JSON schema of an object, in its order. */
+export function describeOptions(schema: unknown, rules: DescribeRules): SchemaOption[] {
+  return isOptionSchema(schema) ? describeProperties(schema, [], [], rules) : [];
+}
+
+function describeProperties(
+  schema: OptionSchema,
+  path: readonly string[],
+  words: readonly string[],
+  rules: DescribeRules,
 ): SchemaOption[] {
-  const properties = isOptionSchema(schema) ? (schema.properties ?? {}) : {};
-  return Object.entries(properties).flatMap(([name, property]) => {
-    const path = [...prefix, name];
-    if (property.properties !== undefined) return describeOptions(property, envPrefix, path);
-    return [{ path, option: makeOption(path, property, envPrefix) }];
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+    const inner = [...path, name];
+    const heading = rules.headings?.[name];
+    const named = heading === undefined ? [...words, ...wordsOf(name, property)] : words;
+    if (property.properties !== undefined && !isAddress(property)) {
+      const options = describeProperties(property, inner, named, rules);
+      if (heading !== undefined) for (const { option } of options) option.helpGroup(heading);
+      return options;
+    }
+    const option = newOption(named.join('-'), property, isDuration(name, property));
+    // Within an optional object nothing has to be said, unless the object is.
+    if (path.length === 0) option.makeOptionMandatory(schema.required?.includes(name) ?? false);
+    return [{ path: inner, option: option.env(`${rules.envPrefix}${named.join('_').toUpperCase()}`) }];
   });
+}
+
+/** `drainTimeoutMs` is written as a duration and needs no unit in its name; of a list each flag gives one or more. */
+function wordsOf(name: string, schema: OptionSchema): string[] {
+  const said = isDuration(name, schema)
+    ? name.slice(0, -2)
+    : schema.type === 'array'
+      ? name.replace(/s$/, '')
+      : name;
+  return said.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
 }
 
 /** What the command line and the environment said, as the nested object that the program parses. Defaults are left to it. */
@@ -54,31 +88,37 @@ export function collectOptions(command: Command, options: readonly SchemaOption[
   return collected;
 }
 
-function makeOption(path: readonly string[], schema: OptionSchema, envPrefix: string): Option {
-  const isDuration = (path.at(-1) ?? '').endsWith('Ms') && isNumeric(schema);
-  const words = path
-    .flatMap((name) => name.replace(isDuration ? /Ms$/ : /$^/, '').split(/(?=[A-Z])/))
-    .map((word) => word.toLowerCase());
-  const flag = words.join('-');
-  const description = schema.description ?? '';
-  const option = newOption(flag, schema, isDuration, description);
-  return option.env(`${envPrefix}${words.join('_').toUpperCase()}`);
+/** A complaint about the options object, with the flags in place of the paths that people never see. */
+export function nameFlags(message: string, options: readonly SchemaOption[]): string {
+  return message.replaceAll(/→ at ([\w.]+)/g, (whole, at: string) => {
+    const found = options.find(({ path }) => `${at}.`.startsWith(`${path.join('.')}.`));
+    return found === undefined ? whole : `→ ${found.option.long ?? whole}`;
+  });
 }
 
-function newOption(flag: string, schema: OptionSchema, isDuration: boolean, description: string): Option {
-  if (schema.type === 'boolean') {
+function newOption(flag: string, schema: OptionSchema, duration: boolean): Option {
+  const { type, description = '' } = schema;
+  if (type === 'boolean') {
     // A switch that is on by default can only be turned off.
-    return schema.default === true
-      ? new Option(`--no-${flag}`, description)
-      : new Option(`--${flag}`, description);
+    return new Option(schema.default === true ? `--no-${flag}` : `--${flag}`, description);
   }
-  if (schema.type === 'array') {
-    const option = new Option(`--${flag} <${valueName(flag, schema.items ?? {})}...>`, description);
-    if (Array.isArray(schema.default) && schema.default.length > 0)
-      option.default(schema.default, schema.default.join(','));
-    return option.argParser(collectList());
+  if (type === 'array') {
+    return new Option(`--${flag} <${valueName(flag, schema.items ?? {})}...>`, description).argParser(
+      listParser(),
+    );
   }
-  if (isDuration) {
+  if (isAddress(schema)) {
+    const { host, port } = schema.properties ?? {};
+    return new Option(`--${flag} <host:port>`, description)
+      .default(
+        { host: host?.default, port: port?.default },
+        `${String(host?.default)}:${String(port?.default)}`,
+      )
+      .argParser(parseAddress);
+  }
+  if (type === 'object')
+    return new Option(`--${flag} <name=value...>`, description).argParser(recordParser());
+  if (duration) {
     const option = new Option(`--${flag} <duration>`, description).argParser(parseDurationFlag);
     return typeof schema.default === 'number'
       ? option.default(schema.default, formatDuration(schema.default))
@@ -87,7 +127,9 @@ function newOption(flag: string, schema: OptionSchema, isDuration: boolean, desc
   const option = new Option(`--${flag} <${valueName(flag, schema)}>`, description);
   if (schema.enum !== undefined) option.choices(schema.enum.map(String));
   else if (isNumeric(schema)) option.argParser(parseNumber);
-  return schema.default === undefined ? option : option.default(schema.default, String(schema.default));
+  return schema.default === undefined
+    ? option
+    : option.default(schema.default, JSON.stringify(schema.default));
 }
 
 function valueName(flag: string, schema: OptionSchema): string {
@@ -97,12 +139,43 @@ function valueName(flag: string, schema: OptionSchema): string {
 }
 
 /** The flag may be repeated, take several values, or hold several in one, separated by commas as in the environment. */
-function collectList(): (text: string, previous: unknown) => string[] {
-  let collected: string[] = [];
+function listParser(): (text: string) => string[] {
+  const collected: string[] = [];
   return (text) => {
-    collected = [...collected, ...text.split(',').filter((part) => part !== '')];
+    collected.push(...text.split(',').filter((part) => part !== ''));
     return collected;
   };
+}
+
+function recordParser(): (text: string) => Record<string, string> {
+  const collected: Record<string, string> = {};
+  return (text) => {
+    for (const pair of text.split(',')) {
+      const [, name, value] = /^(.+)=([^=]+)$/.exec(pair) ?? [];
+      if (name === undefined || value === undefined)
+        throw new InvalidArgumentError('It is not of the form name=value.');
+      collected[name] = value;
+    }
+    return collected;
+  };
+}
+
+/** `127.0.0.1:7443`, `localhost:0`, `[::1]:7443`. */
+function parseAddress(text: string): { host: string; port: number } {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || host === '' || Number(port) > 65_535) {
+    throw new InvalidArgumentError('It is not an address; write 127.0.0.1:7443 or [::1]:7443.');
+  }
+  return { host, port: Number(port) };
+}
+
+function isDuration(name: string, schema: OptionSchema): boolean {
+  return name.endsWith('Ms') && isNumeric(schema);
+}
+
+function isAddress({ properties = {} }: OptionSchema): boolean {
+  return Object.keys(properties).join() === 'host,port';
 }
 
 function parseNumber(text: string): number {

@@ -7,11 +7,26 @@ import { collectOptions, describeOptions } from '../src/schema-options.ts';
 const schema = {
   type: 'object',
   properties: {
-    kubeconfig: { type: 'array', items: { type: 'string' }, default: [], description: 'files' },
+    kubeconfigs: { type: 'array', items: { type: 'string' }, default: [], description: 'files' },
     identity: { type: 'string', enum: ['impersonate', 'gateway'], description: 'who' },
     drainTimeoutMs: { type: 'integer', default: 60_000, description: 'longest drain' },
     maxHeaderBytes: { type: 'integer', default: 65_536, description: 'most' },
-    tlsCertFile: { type: 'string', description: 'certificate' },
+    tls: { type: 'object', properties: { certFile: { type: 'string', description: 'certificate' } } },
+    listen: {
+      type: 'object',
+      default: {},
+      properties: {
+        host: { type: 'string', default: '127.0.0.1' },
+        port: { type: 'integer', default: 7443 },
+      },
+      description: 'where',
+    },
+    clusterIdentity: {
+      type: 'object',
+      additionalProperties: { enum: ['gateway'] },
+      default: {},
+      description: 'by name',
+    },
     insecure: { type: 'boolean', default: false, description: 'not verified' },
     accessLog: { type: 'boolean', default: true, description: 'no access log' },
     limits: {
@@ -24,7 +39,7 @@ const schema = {
 
 function parse(args: readonly string[], env: Readonly<Record<string, string>> = {}): Record<string, unknown> {
   const command = new Command('x').exitOverride().configureOutput({ writeErr: () => {} });
-  const options = describeOptions(schema, 'RH_TEST_');
+  const options = describeOptions(schema, { envPrefix: 'RH_TEST_', headings: { limits: 'Limits:' } });
   for (const { option } of options) command.addOption(option);
   Object.assign(process.env, env);
   try {
@@ -38,7 +53,11 @@ function parse(args: readonly string[], env: Readonly<Record<string, string>> = 
 suite('flags from an options schema', () => {
   test('every flag shows its default, its unit and its environment variable', () => {
     const command = new Command('x').configureHelp({ helpWidth: 200 });
-    for (const { option } of describeOptions(schema, 'RH_TEST_')) command.addOption(option);
+    for (const { option } of describeOptions(schema, {
+      envPrefix: 'RH_TEST_',
+      headings: { limits: 'Limits:' },
+    }))
+      command.addOption(option);
     const help = command.helpInformation();
     for (const line of [
       /--kubeconfig <file\.\.\.> +files \(env: RH_TEST_KUBECONFIG\)/,
@@ -46,9 +65,12 @@ suite('flags from an options schema', () => {
       /--drain-timeout <duration> +longest drain \(default: 1m, env: RH_TEST_DRAIN_TIMEOUT\)/,
       /--max-header-bytes <bytes> +most \(default: 65536, env: RH_TEST_MAX_HEADER_BYTES\)/,
       /--tls-cert-file <file> +certificate/,
+      /--listen <host:port> +where \(default: 127\.0\.0\.1:7443, env: RH_TEST_LISTEN\)/,
+      /--cluster-identity <name=value\.\.\.> +by name/,
+      /^Limits:\n +--max-idle/m,
       /--insecure +not verified/,
       /--no-access-log +no access log/,
-      /--limits-max-idle <number> +idle \(default: 3, env: RH_TEST_LIMITS_MAX_IDLE\)/,
+      /--max-idle <number> +idle \(default: 3, env: RH_TEST_MAX_IDLE\)/,
     ]) {
       assert.match(help, line);
     }
@@ -65,13 +87,13 @@ suite('flags from an options schema', () => {
         'c,d',
         '--drain-timeout',
         '90s',
-        '--limits-max-idle',
+        '--max-idle',
         '0',
         '--no-access-log',
         '--insecure',
       ]),
       {
-        kubeconfig: ['a', 'b', 'c', 'd'],
+        kubeconfigs: ['a', 'b', 'c', 'd'],
         drainTimeoutMs: 90_000,
         limits: { maxIdle: 0 },
         accessLog: false,
@@ -80,14 +102,33 @@ suite('flags from an options schema', () => {
     );
   });
 
+  test('addresses, records and nested names are taken apart', () => {
+    assert.deepEqual(
+      parse([
+        '--listen',
+        '[::1]:0',
+        '--cluster-identity',
+        'a=gateway',
+        'eks=arn:x=impersonate',
+        '--tls-cert-file',
+        'c',
+      ]),
+      {
+        listen: { host: '::1', port: 0 },
+        clusterIdentity: { a: 'gateway', 'eks=arn:x': 'impersonate' },
+        tls: { certFile: 'c' },
+      },
+    );
+  });
+
   test('the environment counts where no flag does', () => {
-    const env = { RH_TEST_KUBECONFIG: 'a,b', RH_TEST_DRAIN_TIMEOUT: '5m', RH_TEST_LIMITS_MAX_IDLE: '9' };
+    const env = { RH_TEST_KUBECONFIG: 'a,b', RH_TEST_DRAIN_TIMEOUT: '5m', RH_TEST_MAX_IDLE: '9' };
     assert.deepEqual(parse([], env), {
-      kubeconfig: ['a', 'b'],
+      kubeconfigs: ['a', 'b'],
       drainTimeoutMs: 300_000,
       limits: { maxIdle: 9 },
     });
-    assert.deepEqual(parse(['--limits-max-idle', '1'], { RH_TEST_LIMITS_MAX_IDLE: '9' }), {
+    assert.deepEqual(parse(['--max-idle', '1'], { RH_TEST_MAX_IDLE: '9' }), {
       limits: { maxIdle: 1 },
     });
   });
@@ -96,7 +137,11 @@ suite('flags from an options schema', () => {
     ['--drain-timeout', '90'],
     ['--max-header-bytes', 'many'],
     ['--identity', 'nobody'],
-    ['--limits-max-idle', ''],
+    ['--listen', '7443'],
+    ['--listen', 'host:99999'],
+    ['--listen', ':1'],
+    ['--cluster-identity', 'alpha'],
+    ['--max-idle', ''],
   ]) {
     test(`"${args.join(' ')}" is refused`, () => {
       assert.throws(() => parse(args), /is invalid/);
