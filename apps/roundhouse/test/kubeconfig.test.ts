@@ -12,6 +12,9 @@ async function openFolder(): Promise<AsyncDisposable & { readonly path: string }
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
+/** A kubeconfig for clusters of a gateway that is not asked. */
+const make = ['kubeconfig', '--server', 'https://127.0.0.1:7443', '--cluster'];
+
 const own = `# mine, do not lose this
 apiVersion: v1
 kind: Config
@@ -30,6 +33,15 @@ users:
 `;
 
 suite('kubeconfig', () => {
+  test('a cluster that the gateway does not have is a mistake that names those it has', async () => {
+    await using admin = await openAdminStandIn({
+      '/debug/clusters': { url: 'http://127.0.0.1:7443', clusters: [{ name: 'a', path: '/clusters/a' }] },
+    });
+    const { exitCode, stderr } = await runCaptured(['kubeconfig', '--cluster', 'z', '--admin', admin.url]);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /no cluster "z"; it has a/);
+  });
+
   test('named clusters make a kubeconfig on stdout without a gateway', async () => {
     const { exitCode, stdout, stderr } = await runCaptured([
       'kubeconfig',
@@ -45,7 +57,7 @@ suite('kubeconfig', () => {
       kind: 'Config',
       clusters: [
         { name: 'alpha', cluster: { server: 'http://127.0.0.1:1/clusters/alpha' } },
-        { name: 'be/ta', cluster: { server: 'http://127.0.0.1:1/clusters/be%2Fta' } },
+        { name: 'be/ta', cluster: { server: 'http://127.0.0.1:1/clusters/be-ta-7c30057d' } },
       ],
       users: [],
       contexts: [
@@ -58,7 +70,13 @@ suite('kubeconfig', () => {
 
   test('without --cluster it has all that the running gateway has', async () => {
     await using admin = await openAdminStandIn({
-      '/debug/clusters': { clusters: [{ name: 'a' }, { name: 'b' }] },
+      '/debug/clusters': {
+        url: 'http://127.0.0.1:7443',
+        clusters: [
+          { name: 'a', path: '/clusters/a' },
+          { name: 'b', path: '/clusters/b' },
+        ],
+      },
     });
     const { stdout } = await runCaptured(['kubeconfig', '--admin', admin.url, '--set-current', 'b']);
     const written = parse(stdout) as { contexts: { name: string }[]; 'current-context': string };
@@ -76,8 +94,7 @@ suite('kubeconfig', () => {
     await writeFile(token, 'planted-secret');
     await writeFile(ca, 'certificate');
     const { stdout } = await runCaptured([
-      'kubeconfig',
-      '--cluster',
+      ...make,
       'a',
       '--token-file',
       token,
@@ -105,8 +122,7 @@ suite('kubeconfig', () => {
   test('a file is written for its owner only, and not over another unless told so', async () => {
     await using folder = await openFolder();
     const file = join(folder.path, 'new', 'kubeconfig');
-    const write = (...more: string[]) =>
-      runCaptured(['kubeconfig', '--cluster', 'a', '--output', file, ...more]);
+    const write = (...more: string[]) => runCaptured([...make, 'a', '--output', file, ...more]);
     const first = await write();
     assert.deepEqual({ exitCode: first.exitCode, stdout: first.stdout }, { exitCode: 0, stdout: '' });
     assert.equal((await stat(file)).mode & 0o777, 0o600);
@@ -122,7 +138,7 @@ suite('kubeconfig', () => {
     await using folder = await openFolder();
     const file = join(folder.path, 'config');
     await writeFile(file, own);
-    const { exitCode, stdout } = await runCaptured(['kubeconfig', '--cluster', 'alpha', 'beta', '--merge'], {
+    const { exitCode, stdout } = await runCaptured([...make, 'alpha', 'beta', '--merge'], {
       env: { KUBECONFIG: `${file}:/nowhere/else` },
     });
     assert.deepEqual({ exitCode, stdout }, { exitCode: 0, stdout: '' });
@@ -155,17 +171,11 @@ suite('kubeconfig', () => {
     const link = join(folder.path, 'link');
     await writeFile(file, own);
     await symlink(file, link);
-    assert.equal(
-      (await runCaptured(['kubeconfig', '--cluster', 'a', '--merge', '--output', link])).exitCode,
-      0,
-    );
+    assert.equal((await runCaptured([...make, 'a', '--merge', '--output', link])).exitCode, 0);
     assert.match(await readFile(file, 'utf8'), /clusters\/a/);
     assert.ok((await readdir(folder.path)).length === 2);
     const fresh = join(folder.path, 'fresh');
-    assert.equal(
-      (await runCaptured(['kubeconfig', '--cluster', 'a', '--merge', '--output', fresh])).exitCode,
-      0,
-    );
+    assert.equal((await runCaptured([...make, 'a', '--merge', '--output', fresh])).exitCode, 0);
     assert.match(await readFile(fresh, 'utf8'), /current-context: a/);
   });
 
@@ -181,14 +191,7 @@ suite('kubeconfig', () => {
       await using folder = await openFolder();
       const file = join(folder.path, 'config');
       await writeFile(file, text);
-      const { exitCode, stderr } = await runCaptured([
-        'kubeconfig',
-        '--cluster',
-        'a',
-        '--merge',
-        '--output',
-        file,
-      ]);
+      const { exitCode, stderr } = await runCaptured([...make, 'a', '--merge', '--output', file]);
       assert.equal(exitCode, 3);
       assert.ok(stderr.includes(file));
       assert.equal(await readFile(file, 'utf8'), text);
@@ -208,7 +211,7 @@ suite('kubeconfig', () => {
     },
   ]) {
     test(`"${args.join(' ')}" exits with ${exitCode}`, async () => {
-      const outcome = await runCaptured(['kubeconfig', '--cluster', 'a', ...args]);
+      const outcome = await runCaptured([...make, 'a', ...args]);
       assert.equal(outcome.exitCode, exitCode);
       assert.match(outcome.stderr, says);
       assert.equal(outcome.stdout, '');

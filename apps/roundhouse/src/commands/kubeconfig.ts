@@ -5,14 +5,14 @@ import { Option, type Command } from 'commander';
 import { field, rowsOf } from '../admin-answer.ts';
 import { CommandError } from '../command-error.ts';
 import type { Context } from '../context.ts';
-import { gatewayEntries, type KubeconfigEntries } from '../kubeconfig/gateway-entries.ts';
+import { gatewayEntries, type KubeconfigEntries, type ServedCluster } from '../kubeconfig/gateway-entries.ts';
 import { mergeKubeconfig, newKubeconfig } from '../kubeconfig/kubeconfig-document.ts';
 import { writePrivateFile } from '../kubeconfig/private-file.ts';
 import { addAdminOptions, readAdmin, type AdminOptions } from './admin-options.ts';
 import type { CommandModule } from './command-list.ts';
 
 interface Flags extends AdminOptions {
-  readonly server: string;
+  readonly server?: string;
   readonly cluster?: readonly string[];
   readonly prefix: string;
   readonly certificateAuthority?: string;
@@ -29,9 +29,10 @@ export const kubeconfigCommand: CommandModule = {
   define(command: Command, context: Context): void {
     command
       .addOption(
-        new Option('--server <url>', 'where clients reach the gateway')
-          .default('https://127.0.0.1:7443')
-          .env('ROUNDHOUSE_SERVER'),
+        new Option(
+          '--server <url>',
+          'where clients reach the gateway; without it, where the gateway says that it listens',
+        ).env('ROUNDHOUSE_SERVER'),
       )
       .option('--cluster <name...>', 'these clusters only; without it, all that the running gateway has')
       .option('--prefix <text>', 'put before the names of clusters and contexts', '')
@@ -51,7 +52,7 @@ export const kubeconfigCommand: CommandModule = {
         `
 Examples:
   roundhouse kubeconfig > kubeconfig                          all clusters of the gateway on this machine
-  roundhouse kubeconfig --cluster alpha --cluster beta        without asking the gateway
+  roundhouse kubeconfig --cluster alpha beta                  two of them; with --server the gateway is not asked
   roundhouse kubeconfig --merge --prefix rh-                  into your own kubeconfig, as rh-alpha, rh-beta, ...
   roundhouse kubeconfig --server https://gw.example.com --certificate-authority ca.pem --token-file token`,
       );
@@ -60,19 +61,12 @@ Examples:
 };
 
 async function writeKubeconfig(flags: Flags, { terminal, signal, env }: Context): Promise<void> {
-  const server = URL.parse(flags.server);
-  if (server === null || !['http:', 'https:'].includes(server.protocol) || server.pathname !== '/') {
-    throw new CommandError(
-      'usage',
-      `--server "${flags.server}" is not an http:// or https:// URL of host and port only`,
-    );
-  }
   if ((flags.clientCertificate === undefined) !== (flags.clientKey === undefined)) {
     throw new CommandError('usage', '--client-certificate and --client-key belong together');
   }
   if (flags.force === true && flags.output === undefined)
     throw new CommandError('usage', '--force needs --output');
-  const clusters = flags.cluster ?? (await askForClusters(flags, signal));
+  const { server, clusters } = await findGateway(flags, signal);
   const entries = gatewayEntries({
     server,
     clusters,
@@ -116,13 +110,52 @@ async function readExisting(path: string): Promise<string | undefined> {
   }
 }
 
-async function askForClusters(flags: Flags, signal: AbortSignal): Promise<readonly string[]> {
-  const names = rowsOf(await readAdmin(flags, '/debug/clusters', signal), 'clusters').map((row) =>
-    field(row, 'name'),
+/** From the flags alone, or from the running gateway as far as they do not say. */
+async function findGateway(
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<{ server: URL; clusters: readonly ServedCluster[] }> {
+  const given = flags.server === undefined ? undefined : parseServer(flags.server);
+  if (given !== undefined && flags.cluster !== undefined) {
+    const { pathNameOf } = await import('@roundhouse/gateway');
+    return {
+      server: given,
+      clusters: flags.cluster.map((name) => ({ name, path: `/clusters/${pathNameOf(name)}` })),
+    };
+  }
+  const answer = await readAdmin(flags, '/debug/clusters', signal);
+  const served = rowsOf(answer, 'clusters').map((row) => ({
+    name: field(row, 'name'),
+    path: field(row, 'path'),
+  }));
+  const clusters = flags.cluster?.map((name) => pick(name, served)) ?? served;
+  if (clusters.length === 0) throw new CommandError('finding', 'the gateway has no clusters');
+  return { server: given ?? parseServer(listenerOf(answer)), clusters };
+}
+
+function pick(name: string, served: readonly ServedCluster[]): ServedCluster {
+  const found = served.find((cluster) => cluster.name === name);
+  if (found !== undefined) return found;
+  throw new CommandError(
+    'usage',
+    `the gateway has no cluster "${name}"; it has ${served.map((each) => each.name).join(', ')}`,
   );
-  if (names.length === 0)
-    throw new CommandError('finding', 'the gateway has no clusters; name some with --cluster');
-  return names;
+}
+
+function listenerOf(answer: unknown): string {
+  const url = typeof answer === 'object' && answer !== null && 'url' in answer ? answer.url : undefined;
+  if (typeof url === 'string') return url;
+  throw new CommandError('usage', 'the gateway does not say where it listens; say it with --server');
+}
+
+function parseServer(text: string): URL {
+  const server = URL.parse(text);
+  if (server !== null && ['http:', 'https:'].includes(server.protocol) && server.pathname === '/')
+    return server;
+  throw new CommandError(
+    'usage',
+    `--server "${text}" is not an http:// or https:// URL of host and port only`,
+  );
 }
 
 /** An absolute path, for a kubeconfig that may be read from any folder. */

@@ -1,10 +1,16 @@
 // What a kubeconfig needs so that a client reaches clusters through a gateway. Credentials are named by their files and
 // not copied, so that they may be rotated.
 
+export interface ServedCluster {
+  readonly name: string;
+  /** Below the gateway, for example `/clusters/alpha`. */
+  readonly path: string;
+}
+
 export interface GatewayAccess {
   /** Scheme, host and port of the gateway; https with a certificate, http on loopback. */
   readonly server: URL;
-  readonly clusters: readonly string[];
+  readonly clusters: readonly ServedCluster[];
   /** Put before each cluster's name to make the names of clusters and contexts. */
   readonly prefix: string;
   readonly certificateAuthority: string | undefined;
@@ -31,12 +37,12 @@ export function gatewayEntries(access: GatewayAccess): KubeconfigEntries {
     'client-key': access.clientKey,
   });
   const userName = Object.keys(user).length === 0 ? undefined : `${access.prefix}roundhouse`;
-  const named = access.clusters.map((cluster) => ({ cluster, name: `${access.prefix}${cluster}` }));
+  const named = access.clusters.map(({ name, path }) => ({ name: `${access.prefix}${name}`, path }));
   return {
-    clusters: named.map(({ cluster, name }) => ({
+    clusters: named.map(({ name, path }) => ({
       name,
       cluster: present({
-        server: new URL(`/clusters/${encodeURIComponent(cluster)}`, access.server).href,
+        server: new URL(path, access.server).href,
         'certificate-authority': access.certificateAuthority,
       }),
     })),
