@@ -1,8 +1,8 @@
-// The demo as one owned thing: clusters, files, gateway. What was opened last is closed first.
+// The demo as one owned thing: clusters and the gateway in front. What was opened last is closed first.
 
 import { relative } from 'node:path';
 import { clientKubeconfig, clustersKubeconfig } from './kubeconfigs.ts';
-import { DemoFolder } from './demo-folder.ts';
+import type { DemoFolder } from './demo-folder.ts';
 import { openGateway } from './gateway-in-front.ts';
 import type { DemoOptions } from './options.ts';
 import { openCluster } from './simulated-cluster.ts';
@@ -10,13 +10,11 @@ import type { DemoFacts } from './things-to-try.ts';
 
 export interface Demo extends AsyncDisposable {
   readonly facts: DemoFacts;
-  /** Removes the files at once, for a process that is about to end without closing anything. */
-  removeFiles(): void;
 }
 
-export async function openDemo(options: DemoOptions): Promise<Demo> {
+/** Writes into `folder`, whose owner removes what was written. */
+export async function openDemo(options: DemoOptions, folder: DemoFolder): Promise<Demo> {
   await using resources = new AsyncDisposableStack();
-  const folder = resources.use(await DemoFolder.open(options.folder));
   const clusters = [resources.use(await openCluster('alpha')), resources.use(await openCluster('beta'))];
   const clustersFile = await folder.write('clusters.kubeconfig', clustersKubeconfig(clusters));
   const gateway = resources.use(await openGateway({ ...options, clustersFile }));
@@ -29,7 +27,6 @@ export async function openDemo(options: DemoOptions): Promise<Demo> {
       adminUrl: gateway.adminUrl,
       kubeconfig: relative(process.cwd(), kubeconfig),
     },
-    removeFiles: () => folder[Symbol.dispose](),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,9 +1,11 @@
 // What `npm start` runs.
 
+import { once } from 'node:events';
 import { CommanderError } from 'commander';
 import { StopSignals } from '@roundhouse/process';
 import { DemoError } from './demo-error.ts';
-import { openDemo, type Demo } from './demo.ts';
+import { DemoFolder } from './demo-folder.ts';
+import { openDemo } from './demo.ts';
 import { parseDemoOptions } from './options.ts';
 import { describeDemo } from './things-to-try.ts';
 
@@ -19,15 +21,12 @@ try {
 
 async function run(args: readonly string[]): Promise<number> {
   const options = parseDemoOptions(args);
-  let demo: Demo | undefined;
-  using signals = StopSignals.open({ onForce: () => demo?.removeFiles() });
-  const stopped = new Promise<void>((resolve) => {
-    signals.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  demo = await openDemo(options);
-  await using _ = demo;
+  using folder = await DemoFolder.open(options.folder);
+  // The second ctrl-C ends the process without closing anything; the files go all the same.
+  using signals = StopSignals.open({ onForce: () => folder[Symbol.dispose]() });
+  await using demo = await openDemo(options, folder);
   process.stdout.write(describeDemo(demo.facts));
-  await stopped;
+  if (!signals.signal.aborted) await once(signals.signal, 'abort');
   process.stderr.write('Stopping; ctrl-C once more forces it.\n');
   return 0;
 }

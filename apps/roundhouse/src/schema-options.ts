@@ -25,6 +25,8 @@ interface OptionSchema {
 export interface SchemaOption {
   readonly path: readonly string[];
   readonly option: Option;
+  /** Whether the program cannot do without; within an object that may be left out nothing is. */
+  readonly required: boolean;
 }
 
 export interface DescribeRules {
@@ -55,9 +57,10 @@ function describeProperties(
       return options;
     }
     const option = newOption(named.join('-'), property, isDuration(name, property));
-    // Within an optional object nothing has to be said, unless the object is.
-    if (path.length === 0) option.makeOptionMandatory(schema.required?.includes(name) ?? false);
-    return [{ path: inner, option: option.env(`${rules.envPrefix}${named.join('_').toUpperCase()}`) }];
+    const required = path.length === 0 && (schema.required?.includes(name) ?? false);
+    return [
+      { path: inner, option: option.env(`${rules.envPrefix}${named.join('_').toUpperCase()}`), required },
+    ];
   });
 }
 
@@ -74,10 +77,14 @@ function wordsOf(name: string, schema: OptionSchema): string[] {
 /** What the command line and the environment said, as the nested object that the program parses. Defaults are left to it. */
 export function collectOptions(command: Command, options: readonly SchemaOption[]): Record<string, unknown> {
   const collected: Record<string, unknown> = {};
-  for (const { path, option } of options) {
+  for (const { path, option, required } of options) {
     const name = option.attributeName();
     const source = command.getOptionValueSource(name);
-    if (source !== 'cli' && source !== 'env') continue;
+    if (source !== 'cli' && source !== 'env') {
+      // Here and not by commander's own check, which comes before a mistyped flag is noticed.
+      if (required) command.error(`error: required option '${option.flags}' not specified`);
+      continue;
+    }
     let at = collected;
     for (const part of path.slice(0, -1)) {
       const next = at[part];

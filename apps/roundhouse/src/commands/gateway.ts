@@ -1,5 +1,6 @@
 // `roundhouse gateway`: its flags are the gateway's options, its end is a signal.
 
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import { Gateway, gatewayOptionsSchema, parseGatewayOptions } from '@roundhouse/gateway';
 import type { Context } from '../context.ts';
@@ -32,7 +33,7 @@ Examples:
         terminal.note(
           `Serving ${gateway.clusters.length} clusters at ${gateway.url}, admin at ${gateway.adminUrl}`,
         );
-        await ended(signal);
+        if (!signal.aborted) await once(signal, 'abort');
       });
   },
 };
@@ -45,11 +46,4 @@ async function open(input: Record<string, unknown>, options: readonly SchemaOpti
     if (!isCatalogued(error)) throw error;
     throw new CommandError('configuration', nameFlags(error.message, options), { cause: error });
   }
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  else signal.addEventListener('abort', () => resolve(), { once: true });
-  return promise;
 }
