@@ -212,7 +212,8 @@ suite('against a real gateway', () => {
       .trimEnd()
       .split('\n')
       .map((line) => (JSON.parse(line) as { msg: string }).msg);
-    assert.deepEqual(messages.slice(-2), ['draining', 'closed']);
+    assert.ok(messages.includes('draining'));
+    assert.equal(messages.at(-1), 'closed');
     assert.ok(!stdout.includes(token));
     assert.ok(!stdout.includes((await readFile(kubeconfig, 'utf8')).slice(0, 40)));
   });
