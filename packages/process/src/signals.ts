@@ -16,7 +16,15 @@ export interface StopSignalsOptions {
   readonly onForce?: ((name: StopSignal) => void) | undefined;
   /** For tests; default: the process itself. */
   readonly process?: Pick<NodeJS.Process, 'on' | 'off'> & { exit(code: number): void };
+  /** Milliseconds on any scale. For tests. */
+  readonly now?: () => number;
 }
+
+/**
+ * One press of ctrl-C may arrive twice: from the terminal, which signals the whole process group, and from npm, which hands
+ * on what it gets. Nobody presses twice in so short a time.
+ */
+const samePressMs = 250;
 
 /** The reason of `StopSignals.signal`. */
 export class StoppedBySignal extends Error {
@@ -32,11 +40,14 @@ export class StoppedBySignal extends Error {
 export class StopSignals implements Disposable {
   readonly #process: NonNullable<StopSignalsOptions['process']>;
   readonly #options: StopSignalsOptions;
+  readonly #now: () => number;
   readonly #controller = new AbortController();
+  #stoppedAt = 0;
 
   private constructor(options: StopSignalsOptions) {
     this.#options = options;
     this.#process = options.process ?? process;
+    this.#now = options.now ?? (() => performance.now());
   }
 
   static open(options: StopSignalsOptions = {}): StopSignals {
@@ -62,12 +73,19 @@ export class StopSignals implements Disposable {
     if (name !== 'SIGTERM' && name !== 'SIGINT') {
       return;
     }
-    if (this.#controller.signal.aborted) {
+    const { aborted, reason } = this.#controller.signal;
+    if (aborted) {
+      const first: unknown = reason;
+      const isRepeat = name === 'SIGINT' && first instanceof StoppedBySignal && first.signalName === name;
+      if (isRepeat && this.#now() - this.#stoppedAt < samePressMs) {
+        return;
+      }
       this.#options.onForce?.(name);
       // The person or the supervisor has asked twice: what is still open is left to the operating system.
       this.#process.exit(codes[name]);
       return;
     }
+    this.#stoppedAt = this.#now();
     this.#controller.abort(new StoppedBySignal(name));
     this.#options.onStop?.(name);
   };

@@ -32,6 +32,19 @@ test('the first signal aborts, the second one ends the process at once with 130 
   }
 });
 
+test('one press of ctrl-C that arrives twice, as under npm, is one; the next press forces', () => {
+  const fake = new FakeProcess();
+  let now = 1_000;
+  using _signals = StopSignals.open({ process: fake as never, now: () => now });
+  fake.emit('SIGINT', 'SIGINT');
+  now += 20;
+  fake.emit('SIGINT', 'SIGINT');
+  assert.deepEqual(fake.exits, []);
+  now += 1_000;
+  fake.emit('SIGINT', 'SIGINT');
+  assert.deepEqual(fake.exits, [130]);
+});
+
 test('disposal takes the listeners off the process', () => {
   const before = process.listenerCount('SIGTERM') + process.listenerCount('SIGINT');
   {
