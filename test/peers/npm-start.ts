@@ -21,7 +21,7 @@ export class NpmStart implements AsyncDisposable {
   private constructor(
     parts: Pick<NpmStart, 'gatewayUrl' | 'adminUrl' | 'folder'> & {
       pid: number;
-      closed: Promise<number | null>;
+      closed: Promise<unknown>;
     },
   ) {
     this.gatewayUrl = parts.gatewayUrl;
