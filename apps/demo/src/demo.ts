@@ -1,6 +1,6 @@
 // The demo as one owned thing: clusters and the gateway in front. What was opened last is closed first.
 
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { clientKubeconfig, clustersKubeconfig } from './kubeconfigs.ts';
 import type { DemoFolder } from './demo-folder.ts';
 import { openGateway } from './gateway-in-front.ts';
@@ -25,8 +25,14 @@ export async function openDemo(options: DemoOptions, folder: DemoFolder): Promis
     facts: {
       gatewayUrl: gateway.url,
       adminUrl: gateway.adminUrl,
-      kubeconfig: relative(process.cwd(), kubeconfig),
+      kubeconfig: nameFromHere(kubeconfig),
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Short for a folder below this one, which is the usual case. */
+function nameFromHere(path: string): string {
+  const here = relative(process.cwd(), path);
+  return here.startsWith('..') ? resolve(path) : here;
 }

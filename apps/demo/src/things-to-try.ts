@@ -40,11 +40,9 @@ function thingsToTry({ adminUrl }: DemoFacts): readonly Attempt[] {
     { command: 'kubectl --context alpha get pods -A -o wide', shows: 'what runs on alpha' },
     { command: 'kubectl --context alpha get pods -A -w', shows: 'deployments grow and shrink' },
     { command: 'kubectl --context alpha logs -f deploy/signals', shows: 'a line a second' },
-    {
-      command: 'kubectl --context alpha create configmap mine --from-literal=a=b',
-      shows: 'then describe it, apply over it, delete it',
-    },
-    { command: 'kubectl --context alpha describe deploy signals', shows: 'with its events' },
+    { command: 'kubectl --context alpha apply -f examples/hello.yaml', shows: 'two pods of your own' },
+    { command: 'kubectl --context alpha describe deploy hello', shows: 'with its events' },
+    { command: 'kubectl --context alpha delete -f examples/hello.yaml', shows: 'and gone' },
     { command: 'kubectl --context alpha api-resources', shows: 'what there is' },
     { command: 'kubectl --context beta get deploy -A', shows: 'the other cluster, the same gateway' },
     {
