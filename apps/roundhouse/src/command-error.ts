@@ -11,6 +11,6 @@ export class CommandError extends Error {
   }
 
   get exitCode(): number {
-    return exitCodes[this.reason].code;
+    return exitCodes[this.reason];
   }
 }

@@ -3,7 +3,7 @@
 import { Command, Option } from 'commander';
 import { commandList } from './commands/command-list.ts';
 import type { Context } from './context.ts';
-import { exitCodes } from './exit-codes.ts';
+import { exitCodeMeanings, exitCodes } from './exit-codes.ts';
 import { formatTable } from './output/table.ts';
 import type { ColourMode } from './output/terminal.ts';
 import { readVersion } from './version.ts';
@@ -78,11 +78,18 @@ function defineHelp(program: Command, { terminal }: Context): void {
 function formatExitCodes(): string {
   return formatTable(
     [
-      { title: 'CODE', value: ({ code }) => String(code) },
-      { title: 'MEANING', value: ({ meaning }) => meaning },
+      { title: 'CODE', value: ([, code]) => String(code) },
+      { title: 'MEANING', value: ([reason]) => exitCodeMeanings[reason] },
     ],
-    Object.values(exitCodes),
+    entriesOf(exitCodes),
   );
+}
+
+/** Object.entries, which forgets the names of the keys. */
+function entriesOf<Key extends string, Value>(record: Readonly<Record<Key, Value>>): [Key, Value][] {
+  const entries: [Key, Value][] = [];
+  for (const key in record) entries.push([key, record[key]]);
+  return entries;
 }
 
 function capitalise(text: string): string {

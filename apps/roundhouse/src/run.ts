@@ -1,5 +1,6 @@
 // One run of the command line: arguments in, exit code out. Nothing here ends the process.
 
+import { StoppedBySignal } from '@roundhouse/process/signals';
 import { CommanderError } from 'commander';
 import { isCatalogued } from './catalogued-error.ts';
 import { CommandError } from './command-error.ts';
@@ -14,7 +15,7 @@ export async function runCommandLine(args: readonly string[], context: Context):
     const program = await createProgram(context, (name) => isWanted(name, args));
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: 'user' });
-    return exitCodes.ok.code;
+    return exitCodes.ok;
   } catch (error) {
     return explainFailure(error, context);
   }
@@ -28,16 +29,20 @@ function isWanted(name: string, args: readonly string[]): boolean {
 
 function explainFailure(error: unknown, { terminal, signal }: Context): number {
   // Commander has printed what it had to say.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok.code : exitCodes.usage.code;
-  if (signal.aborted) return exitCodes.interrupted.code;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (signal.aborted) return isTerminated(signal) ? exitCodes.terminated : exitCodes.interrupted;
   const label = terminal.style('red', 'error:', terminal.stderr);
   if (error instanceof CommandError || isCatalogued(error)) {
     const catalogued = isCatalogued(error) ? error : error.cause;
     const hint = isCatalogued(catalogued) ? `\n"roundhouse explain ${catalogued.code}" says more.` : '';
     terminal.note(`${label} ${error.message}${hint}`);
-    return error instanceof CommandError ? error.exitCode : exitCodes.finding.code;
+    return error instanceof CommandError ? error.exitCode : exitCodes.finding;
   }
   // Not foreseen: the stack is what a report of it needs.
   terminal.note(`${label} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  return exitCodes.finding.code;
+  return exitCodes.finding;
+}
+
+function isTerminated({ reason }: AbortSignal): boolean {
+  return reason instanceof StoppedBySignal && reason.signalName === 'SIGTERM';
 }
