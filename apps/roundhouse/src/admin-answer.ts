@@ -17,6 +17,11 @@ export function rowsOf(answer: unknown, key: string): readonly Row[] {
   return list;
 }
 
+/** The list under `key`; none when a gateway of another version does not have it. */
+export function optionalRowsOf(answer: unknown, key: string): readonly Row[] {
+  return isRow(answer) && key in answer ? rowsOf(answer, key) : [];
+}
+
 /** The string, number or boolean at the path; `''` where there is none. Lists are joined by commas. */
 export function field(row: Row, ...path: readonly string[]): string {
   let value: unknown = row;

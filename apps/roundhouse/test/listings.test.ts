@@ -112,6 +112,25 @@ suite('clusters and transports', () => {
     assert.match(stderr, /^No clusters/);
   });
 
+  test('a kubeconfig that has turned bad and a name that two have are said beside the table, on stderr', async () => {
+    await using admin = await openAdminStandIn({
+      '/debug/clusters': {
+        clusters,
+        sources: [
+          { path: '/etc/good', state: 'good', lastError: null },
+          { path: '/etc/bad', state: 'stale', lastError: { code: 'X', message: 'line 4: bad indent' } },
+        ],
+        conflicts: [{ name: 'alpha', source: '/etc/b', heldBy: '/etc/a' }],
+      },
+    });
+    const { stdout, stderr } = await runCaptured(['clusters', '--admin', admin.url]);
+    assert.ok(!stdout.includes('/etc/bad'));
+    assert.deepEqual(stderr.trimEnd().split('\n'), [
+      '/etc/bad cannot be used as it is now, its last good content is: line 4: bad indent',
+      'alpha of /etc/b is not served: /etc/a has the name',
+    ]);
+  });
+
   test('colour only on request when stdout is no terminal', async () => {
     await using admin = await openAdmin();
     const { stdout } = await runCaptured(['clusters', '--color', 'always', '--admin', admin.url]);

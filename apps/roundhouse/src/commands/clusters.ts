@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { field, msSince, rowsOf, type Row } from '../admin-answer.ts';
+import { field, msSince, optionalRowsOf, rowsOf, type Row } from '../admin-answer.ts';
 import type { Context } from '../context.ts';
 import { formatAge } from '../output/age.ts';
 import type { Column } from '../output/table.ts';
@@ -21,6 +21,7 @@ Examples:
       kind: 'ClusterList',
       path: '/debug/clusters',
       parse: (answer) => rowsOf(answer, 'clusters'),
+      remarks: (answer) => [...brokenSources(answer), ...nameConflicts(answer)],
       name: (row) => `cluster/${field(row, 'name')}`,
       empty: 'No clusters: the kubeconfig files that the gateway was given have no context.',
       columns: columnsFor(context.terminal),
@@ -62,4 +63,21 @@ function certificateExpiry(row: Row): string {
 
 function lastError(row: Row): string {
   return field(row, 'lastError', 'message') || field(row, 'lastError');
+}
+
+/** A file that has turned bad shows in no row: its clusters go on as they were. */
+function brokenSources(answer: unknown): string[] {
+  return optionalRowsOf(answer, 'sources')
+    .filter((source) => field(source, 'state') !== 'good')
+    .map(
+      (source) =>
+        `${field(source, 'path')} cannot be used as it is now, its last good content is: ${lastError(source)}`,
+    );
+}
+
+function nameConflicts(answer: unknown): string[] {
+  return optionalRowsOf(answer, 'conflicts').map(
+    (conflict) =>
+      `${field(conflict, 'name')} of ${field(conflict, 'source')} is not served: ${field(conflict, 'heldBy')} has the name`,
+  );
 }

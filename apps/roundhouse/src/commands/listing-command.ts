@@ -2,7 +2,7 @@
 
 import { Option, type Command } from 'commander';
 import type { Context } from '../context.ts';
-import { outputOption, printListing, type Listing, type OutputFormat } from '../output/listing.ts';
+import { outputOption, printListing, type Listing, type Look, type OutputFormat } from '../output/listing.ts';
 import { addAdminOptions, parseSeconds, readAdmin, type AdminOptions } from './admin-options.ts';
 
 interface ListingFlags extends AdminOptions {
@@ -11,13 +11,14 @@ interface ListingFlags extends AdminOptions {
   readonly interval: number;
 }
 
-/** `parse` turns the admin listener's answer at `path` into rows, or throws. */
+/** `parse` and `remarks` read what the admin listener answers at `path`. */
 export function defineListing<Row>(
   command: Command,
   { terminal, signal }: Context,
   listing: Omit<Listing<Row>, 'read'> & {
     readonly path: string;
     readonly parse: (answer: unknown) => readonly Row[];
+    readonly remarks?: (answer: unknown) => readonly string[];
   },
 ): void {
   addAdminOptions(
@@ -30,9 +31,11 @@ export function defineListing<Row>(
           .argParser((text) => parseSeconds('--interval', text)),
       ),
   ).action(async (flags: ListingFlags) => {
-    const { path, parse, ...rest } = listing;
-    const read = async (until: AbortSignal): Promise<readonly Row[]> =>
-      parse(await readAdmin(flags, path, until));
+    const { path, parse, remarks, ...rest } = listing;
+    const read = async (until: AbortSignal): Promise<Look<Row>> => {
+      const answer = await readAdmin(flags, path, until);
+      return { rows: parse(answer), remarks: remarks?.(answer) ?? [] };
+    };
     const { output, watch = false, interval: intervalSeconds } = flags;
     await printListing({ ...rest, read }, { output, watch, intervalSeconds }, terminal, signal);
   });

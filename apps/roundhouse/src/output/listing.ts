@@ -12,6 +12,12 @@ export function outputOption(): Option {
   return new Option('-o, --output <format>', 'how to print').choices(outputFormats).default('table');
 }
 
+export interface Look<Row> {
+  readonly rows: readonly Row[];
+  /** What a person should know beside the table; they go to stderr. */
+  readonly remarks: readonly string[];
+}
+
 export interface Listing<Row> {
   /** `kind` of the JSON and YAML forms. */
   readonly kind: string;
@@ -19,7 +25,7 @@ export interface Listing<Row> {
   readonly name: (row: Row) => string;
   /** What is said on stderr when there is nothing to list. */
   readonly empty: string;
-  readonly read: (signal: AbortSignal) => Promise<readonly Row[]>;
+  readonly read: (signal: AbortSignal) => Promise<Look<Row>>;
 }
 
 export interface ListingOptions {
@@ -39,9 +45,10 @@ export async function printListing<Row>(
   signal: AbortSignal,
 ): Promise<void> {
   if (options.watch) return await watchListing(listing, options, terminal, signal);
-  const rows = await listing.read(signal);
+  const { rows, remarks } = await listing.read(signal);
   if (rows.length === 0 && isTable(options.output)) terminal.note(listing.empty);
   else terminal.write(await render(listing, rows, options.output));
+  if (isTable(options.output)) for (const remark of remarks) terminal.note(remark);
 }
 
 /** Until ctrl-C. Tables are redrawn on a terminal; everywhere else each look adds the rows that changed since the last. */
@@ -53,7 +60,7 @@ async function watchListing<Row>(
 ): Promise<void> {
   let seen = new Map<string, string>();
   let header = true;
-  for await (const rows of looks(listing, intervalSeconds * 1000, signal)) {
+  for await (const { rows } of looks(listing, intervalSeconds * 1000, signal)) {
     if (terminal.isInteractive && isTable(output)) {
       terminal.write(`\u001b[H\u001b[J${await render(listing, rows, output)}`);
       continue;
@@ -76,7 +83,7 @@ async function* looks<Row>(
   listing: Listing<Row>,
   intervalMs: number,
   signal: AbortSignal,
-): AsyncGenerator<readonly Row[]> {
+): AsyncGenerator<Look<Row>> {
   try {
     for (;;) {
       yield await listing.read(signal);
