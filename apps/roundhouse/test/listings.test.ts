@@ -126,7 +126,7 @@ suite('clusters and transports', () => {
     const { stdout, stderr } = await runCaptured(['clusters', '--admin', admin.url]);
     assert.ok(!stdout.includes('/etc/bad'));
     assert.deepEqual(stderr.trimEnd().split('\n'), [
-      '/etc/bad cannot be used as it is now, its last good content is: line 4: bad indent',
+      '/etc/bad cannot be used now (line 4: bad indent); its last good content stays in use',
       'alpha of /etc/b is not served: /etc/a has the name',
     ]);
   });

@@ -71,7 +71,7 @@ function brokenSources(answer: unknown): string[] {
     .filter((source) => field(source, 'state') !== 'good')
     .map(
       (source) =>
-        `${field(source, 'path')} cannot be used as it is now, its last good content is: ${lastError(source)}`,
+        `${field(source, 'path')} cannot be used now (${lastError(source)}); its last good content stays in use`,
     );
 }
 
