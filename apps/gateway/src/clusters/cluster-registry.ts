@@ -74,7 +74,7 @@ export class ClusterRegistry implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const cluster of this.#clusters.values()) {
-      this.#remove(cluster);
+      this.#end(cluster);
     }
     await Promise.all(this.#closing);
   }
@@ -110,12 +110,16 @@ export class ClusterRegistry implements AsyncDisposable {
   }
 
   #remove(cluster: Cluster): void {
+    this.#options.onChange('removed', cluster);
+    this.#end(cluster);
+  }
+
+  #end(cluster: Cluster): void {
     this.#clusters.delete(cluster.name);
     this.#byPathName.delete(cluster.pathName);
     const closing = cluster
       .close(new Error(`cluster ${cluster.name} is no longer in ${cluster.source}`))
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
-    this.#options.onChange('removed', cluster);
   }
 }

@@ -27,6 +27,9 @@ export function answerFailure(reply: Reply, error: RoundhouseError): void {
   if (reply.closed) {
     return;
   }
+  if (error.code === 'ERR_RH_REQUEST_MALFORMED' || error.code === 'ERR_RH_HEAD_TOO_LARGE') {
+    reply.endConnection();
+  }
   const status = statusOf(error);
   const body = Buffer.from(`${JSON.stringify(status)}\n`);
   const retryAfter = status.details.retryAfterSeconds;

@@ -12,6 +12,7 @@ export class Http1Reply implements Reply {
   readonly #closing: () => boolean;
   #bytesOut = 0;
   #proceeded = false;
+  #last = false;
 
   /** @param closing whether the connection is to end after this answer */
   constructor(response: ServerResponse, closing: () => boolean) {
@@ -39,6 +40,10 @@ export class Http1Reply implements Reply {
     return this.#bytesOut;
   }
 
+  endConnection(): void {
+    this.#last = true;
+  }
+
   proceed(): void {
     if (!this.#proceeded && !this.started && !this.closed) {
       this.#proceeded = true;
@@ -48,7 +53,8 @@ export class Http1Reply implements Reply {
 
   start(status: number, fields: readonly string[], flush: boolean): void {
     const response = this.#response;
-    const connection = this.#closing() || this.#leavesBodyUnread() ? ['Connection', 'close'] : [];
+    const connection =
+      this.#last || this.#closing() || this.#leavesBodyUnread() ? ['Connection', 'close'] : [];
     response.writeHead(status, [...fields, ...connection]);
     if (flush) {
       response.flushHeaders();

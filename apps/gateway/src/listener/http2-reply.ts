@@ -36,6 +36,9 @@ export class Http2Reply implements Reply {
     return this.#bytesOut;
   }
 
+  /** Streams are framed apart: one that is no good says nothing about the others. */
+  endConnection(): void {}
+
   proceed(): void {
     if (!this.started && !this.closed) {
       this.#stream.additionalHeaders({ ':status': 100 });

@@ -11,6 +11,8 @@ export interface Reply {
   readonly status: number;
   /** Of the body, as given to the connection. */
   readonly bytesOut: number;
+  /** What comes behind on the same connection cannot be trusted or read: the connection ends with this answer. */
+  endConnection(): void;
   /** Sends 100, for a client that waits with its body. */
   proceed(): void;
   /**
