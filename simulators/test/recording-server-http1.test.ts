@@ -191,26 +191,26 @@ test('FIN and RST of a client are told apart', async () => {
 });
 
 test('a reset before the head, after the head, and within the body', async () => {
-  await using server = await RecordingServer.listen({
-    async handle(exchange) {
-      if (exchange.request.path !== '/before') {
-        await exchange.writeHead(200, { 'content-length': '10' });
-        if (exchange.request.path === '/within') await exchange.write('half');
-      }
-      exchange.reset();
-    },
-  });
-  const received: string[] = [];
-  for (const path of ['/before', '/after', '/within']) {
-    using client = await rawClient(server.port);
-    client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    const end = await client.ended();
-    assert.equal(end.code, 'ECONNRESET');
-    received.push(end.received);
-  }
   const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\nConnection: keep-alive\r\n\r\n';
-  assert.deepEqual(received, ['', head, `${head}half`]);
-  await server.waitForOpen(0);
+  for (const sent of ['', head, `${head}half`]) {
+    // libuv 1.51, which Node 24 has, reports a reset that it notices together with the last data as an ordinary end.
+    const received = Promise.withResolvers<void>();
+    await using server = await RecordingServer.listen({
+      async handle(exchange) {
+        if (sent !== '') await exchange.writeHead(200, { 'content-length': '10' });
+        if (sent.endsWith('half')) await exchange.write('half');
+        await received.promise;
+        exchange.reset();
+      },
+    });
+    using client = await rawClient(server.port);
+    client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    if (sent !== '') await client.until(sent);
+    received.resolve();
+    assert.deepEqual(await client.ended(), { received: sent, code: 'ECONNRESET' });
+    await server.waitForOpen(0);
+    assert.equal(server.requests[0]?.outcome, 'aborted');
+  }
 });
 
 test('idle connections can be ended by FIN or RST, and those in use are left alone', async () => {
