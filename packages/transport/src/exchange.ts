@@ -11,6 +11,7 @@ import type { AttemptControls, AttemptSink, ResponseHead } from './connection.ts
 import { TransportError } from './errors.ts';
 import { bodyError } from './failure.ts';
 import { ReadAhead } from './read-ahead.ts';
+import { faultOf } from './request-form.ts';
 import type { RequestKind, RequestOptions, ResponseHandler } from './request.ts';
 
 /** Whoever must know that an exchange needs it no longer. */
@@ -122,6 +123,13 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
       this.#timer = clock.setTimeout(() => this.fail(this.#timeoutError(limitMs)), limitMs);
     }
     this.#call(() => this.#handler.onRequestStart?.(this, null));
+    const fault = faultOf(this.options);
+    if (fault !== undefined) {
+      const { origin } = this.#environment;
+      this.fail(
+        new TransportError('ERR_RH_REQUEST_INVALID', `the request to ${origin} is not valid: ${fault}`),
+      );
+    }
     return !this.#isSettled();
   }
 

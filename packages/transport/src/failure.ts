@@ -33,7 +33,8 @@ export function failureOf(
     cause instanceof errors.InvalidArgumentError ||
     cause instanceof errors.NotSupportedError ||
     codeOf(cause).startsWith('ERR_HTTP2_') ||
-    codeOf(cause) === 'ERR_INVALID_CHAR'
+    codeOf(cause) === 'ERR_INVALID_CHAR' ||
+    codeOf(cause) === 'ERR_INVALID_HTTP_TOKEN'
   ) {
     return new TransportError(
       'ERR_RH_REQUEST_INVALID',

@@ -32,6 +32,7 @@ export class Http2Connection extends Connection {
   readonly #clock: Clock;
   readonly #session: ClientHttp2Session;
   #maxStreams = initialStreams;
+  #keepsAlive = true;
 
   constructor(socket: Duplex, endpoint: Endpoint, owner: ConnectionOwner, clock: Clock) {
     super(socket, owner, clock.now());
@@ -201,9 +202,15 @@ export class Http2Connection extends Connection {
     );
   }
 
-  /** An idle session must not keep the process alive. */
+  /** An idle session must not keep the process alive, and what rides on it must. */
   #keepAlive(): void {
-    if (this.riding > 0) {
+    const wanted = this.riding > 0;
+    // A socket without a handle takes `ref` as a wish for when it connects, and collects listeners.
+    if (wanted === this.#keepsAlive || this.socket.destroyed) {
+      return;
+    }
+    this.#keepsAlive = wanted;
+    if (wanted) {
       this.#session.ref();
     } else {
       this.#session.unref();

@@ -126,8 +126,9 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
     if (exchange === undefined) {
       return;
     }
-    if (this.#state !== 'open') {
-      exchange.fail(this.#closedError(undefined));
+    const refusal = this.#pool.refusal ?? (this.#state === 'open' ? undefined : this.#closedError(undefined));
+    if (refusal !== undefined) {
+      exchange.fail(refusal);
       return;
     }
     exchange.identity = this;

@@ -158,6 +158,13 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
     return exchange.begin() ? exchange : undefined;
   }
 
+  /** Why nothing new is taken; undefined while the pool is open. */
+  get refusal(): TransportError | undefined {
+    return this.#state === 'open'
+      ? undefined
+      : new TransportError('ERR_RH_POOL_CLOSED', `the pool is ${this.#state}`);
+  }
+
   /** Hands it to the endpoint's transport; a refusal fails the exchange. */
   submit(exchange: Exchange, endpoint: Endpoint): void {
     let transport: Transport;
@@ -240,8 +247,9 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
   // --- inside -------------------------------------------------------------------------------------------------------
 
   #refuseWhenClosing(): void {
-    if (this.#state !== 'open') {
-      throw new TransportError('ERR_RH_POOL_CLOSED', `the pool is ${this.#state}`);
+    const { refusal } = this;
+    if (refusal !== undefined) {
+      throw refusal;
     }
   }
 

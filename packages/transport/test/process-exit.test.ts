@@ -1,0 +1,108 @@
+/** A process ends by itself: nothing that is only kept holds it, and nothing that is under way lets it go. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { RecordingServer } from '@roundhouse/simulators';
+import type { HttpProtocol } from '@roundhouse/simulators';
+import { endsWithNothingOpen } from './rig/open-handles.ts';
+import { run } from './rig/programs.ts';
+
+endsWithNothingOpen();
+
+const get = `
+  import { Endpoint, TransportPool, directDialer } from '@roundhouse/transport';
+  const get = (sender, options = {}) => new Promise((resolve, reject) => {
+    let body = '';
+    sender.dispatch({ method: 'GET', path: '/', headers: [], ...options }, {
+      onResponseData: (_, chunk) => { body += chunk; },
+      onResponseEnd: () => resolve(body),
+      onResponseError: (_, error) => reject(error),
+    });
+  });
+`;
+
+/** Nothing here takes half a second, except a process that waits for an idle time to pass. */
+const soonMs = 5_000;
+
+describe('a process that has done its work', () => {
+  test('BB-09: exits by itself after 1,000 transports were made and disposed of', async () => {
+    await using server = await RecordingServer.listen();
+    const ran = await run(`${get}
+      const before = process.getActiveResourcesInfo().length;
+      for (let index = 0; index < 1_000; index += 1) {
+        await using pool = new TransportPool();
+        const endpoint = Endpoint.from({ url: '${server.url}' });
+        await using identity = pool.identity('cluster', endpoint);
+        if (index % 10 === 0) await get(identity);
+        using lease = pool.lease(endpoint);
+      }
+      console.log(process.getActiveResourcesInfo().filter((name) => /TCP|Timeout/.test(name)).length);
+    `);
+    assert.deepEqual([ran.code, ran.stdout.trim(), ran.stderr], [0, '0', '']);
+    assert.ok(ran.exitedAfterMs < soonMs, `${ran.exitedAfterMs} ms`);
+  });
+
+  for (const protocol of ['http/1.1', 'h2'] as const satisfies HttpProtocol[]) {
+    test(`${protocol}: is not held by idle connections of a pool that nobody has closed`, async () => {
+      await using server = await RecordingServer.listen({ protocols: [protocol] });
+      const ran = await run(`${get}
+        const pool = new TransportPool();
+        console.log(await get(pool.identity('x', Endpoint.from({ url: '${server.url}', alpn: '${protocol}' }))));
+      `);
+      assert.deepEqual([ran.code, ran.stdout.trim(), ran.stderr], [0, 'ok', '']);
+      assert.ok(ran.exitedAfterMs < soonMs, `${ran.exitedAfterMs} ms`);
+    });
+
+    test(`${protocol}: gets to the end of close() before it exits`, async () => {
+      await using server = await RecordingServer.listen({ protocols: [protocol] });
+      const ran = await run(`${get}
+        const pool = new TransportPool();
+        await get(pool.identity('x', Endpoint.from({ url: '${server.url}', alpn: '${protocol}' })));
+        await pool.close();
+        console.log('closed');
+      `);
+      assert.deepEqual([ran.code, ran.stdout.trim(), ran.stderr], [0, 'closed', '']);
+    });
+
+    test(`${protocol}: waits for a request that is under way on a connection that was idle before`, async () => {
+      await using server = await RecordingServer.listen({
+        protocols: [protocol],
+        handle: async (exchange) => {
+          if (exchange.request.path === '/slow') {
+            await new Promise((resolve) => setTimeout(resolve, 200));
+          }
+          await exchange.respond({ body: exchange.request.path });
+        },
+      });
+      const ran = await run(`${get}
+        const pool = new TransportPool();
+        const identity = pool.identity('x', Endpoint.from({ url: '${server.url}', alpn: '${protocol}' }));
+        await get(identity);
+        void get(identity, { path: '/slow' }).then(console.log);
+      `);
+      assert.deepEqual([ran.code, ran.stdout.trim()], [0, '/slow']);
+      assert.equal(server.accepted, 1);
+    });
+  }
+
+  test('is not held by a connection that was opened and never used', async () => {
+    await using server = await RecordingServer.listen();
+    const ran = await run(`${get}
+      let dials = 0;
+      const slowly = { id: 'slow', dial: async (...all) => {
+        dials += 1;
+        if (dials === 2) await new Promise((resolve) => setTimeout(resolve, 50));
+        return directDialer.dial(...all);
+      } };
+      const pool = new TransportPool();
+      const identity = pool.identity('x', Endpoint.from({ url: '${server.url}', dialer: slowly }));
+      await Promise.all([get(identity), get(identity)]);
+      using lease = pool.lease(identity.endpoint);
+      void get(identity);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      console.log('done');
+    `);
+    assert.deepEqual([ran.code, ran.stdout.trim(), ran.stderr], [0, 'done', '']);
+    assert.ok(ran.exitedAfterMs < soonMs, `${ran.exitedAfterMs} ms`);
+  });
+});
