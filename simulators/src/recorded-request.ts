@@ -92,6 +92,12 @@ export class RecordedRequest implements RequestFacts {
     return this.#bodyRead;
   }
 
+  /** For the server: of the body that was read, remembers this much. */
+  trimBody(keepBytes: number): void {
+    const kept = this.body.subarray(0, keepBytes);
+    if (kept.length < this.#bodyBytes) this.#body.splice(0, this.#body.length, Buffer.from(kept));
+  }
+
   async #read(source: Readable, keepBytes: number, changed: () => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     source.on('data', (chunk: Buffer) => {

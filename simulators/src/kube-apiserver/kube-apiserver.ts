@@ -70,6 +70,7 @@ interface Parts {
 
 export class KubeApiserver implements AsyncDisposable {
   readonly #parts: Parts;
+  #closing: Promise<void> | undefined;
   readonly name: string;
   /** The cluster's content. */
   readonly store: StoreAccess;
@@ -183,7 +184,8 @@ export class KubeApiserver implements AsyncDisposable {
 
   /** Ends every connection, timer and watch. Idempotent. */
   async close(): Promise<void> {
-    await this.#parts.resources.disposeAsync();
+    this.#closing ??= this.#parts.resources.disposeAsync();
+    return this.#closing;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

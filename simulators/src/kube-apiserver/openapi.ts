@@ -23,6 +23,32 @@ function rootOf(groupVersion: GroupVersion): string {
   return `${groupVersion.group === '' ? 'api' : 'apis'}/${apiVersionOf(groupVersion)}`;
 }
 
+export const openApiV2Protobuf = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+
+/**
+ * The same in OpenAPI v2, without a path: kubectl validates a `List` and has nothing to say of kinds that are not described. It
+ * reads protobuf only (gnostic's openapi_v2.Document: field 1 is the version, field 2 the info with title and version).
+ */
+export function openApiV2Document(cluster: ClusterState): {
+  readonly json: JsonObject;
+  readonly protobuf: Uint8Array;
+} {
+  const info = { title: 'Kubernetes', version: cluster.version };
+  return {
+    json: { swagger: '2.0', info, paths: {}, definitions: {} },
+    protobuf: Buffer.concat([
+      textField(1, '2.0'),
+      textField(2, Buffer.concat([textField(1, info.title), textField(2, info.version)])),
+    ]),
+  };
+}
+
+/** Length-delimited, below 128 bytes. */
+function textField(number: number, content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content);
+  return Buffer.concat([Buffer.from([number * 8 + 2, bytes.length]), bytes]);
+}
+
 /** Clients cache by the hash in the URL. */
 function indexEntry(cluster: ClusterState, groupVersion: GroupVersion): [path: string, entry: JsonObject] {
   const hash = createHash('sha256')

@@ -65,7 +65,12 @@ export class Reply {
   }
 
   /** A whole answer. */
-  async send(status: number, contentType: string, body: string, headers: Headers = {}): Promise<void> {
+  async send(
+    status: number,
+    contentType: string,
+    body: string | Uint8Array,
+    headers: Headers = {},
+  ): Promise<void> {
     const bytes = Buffer.from(body);
     const head = {
       'Content-Type': contentType,

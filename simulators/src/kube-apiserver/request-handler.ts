@@ -12,7 +12,7 @@ import type { AuthenticatedExchange, Exchange } from './exchange.ts';
 import { applyFault } from './fault-application.ts';
 import type { Faults } from './faults.ts';
 import { impersonate } from './impersonation.ts';
-import { openApiDocument } from './openapi.ts';
+import { openApiDocument, openApiV2Document, openApiV2Protobuf } from './openapi.ts';
 import { negotiate } from './printing/accept.ts';
 import { Reply } from './reply.ts';
 import { parseResourceRequest } from './request-info.ts';
@@ -31,6 +31,9 @@ export interface RequestRooms {
   readonly authorize: Authorizer;
 }
 
+/** Of each body, once it has been answered; what a test may want to look at. */
+const rememberedBodyBytes = 4096;
+
 /** Never rejects, but for the client's leaving. */
 export async function handleRequest(rooms: RequestRooms, wire: WireExchange): Promise<void> {
   const exchange: Exchange = { wire, reply: new Reply(wire), ...splitTarget(wire.request.path) };
@@ -40,6 +43,8 @@ export async function handleRequest(rooms: RequestRooms, wire: WireExchange): Pr
     await answer(rooms, exchange);
   } catch (error) {
     await refuse(exchange, error);
+  } finally {
+    wire.request.trimBody(rememberedBodyBytes);
   }
 }
 
@@ -57,10 +62,20 @@ async function serveDocument(rooms: RequestRooms, exchange: AuthenticatedExchang
   requireAccess(rooms.authorize, { caller, verb: method.toLowerCase(), path });
   const health = healthText(path, query);
   if (health !== undefined) return reply.send(200, 'text/plain; charset=utf-8', health);
+  if (path === '/openapi/v2') return serveOpenApiV2(rooms.cluster, exchange);
   const document = discoveryDocument(rooms.cluster, path) ?? openApiDocument(rooms.cluster, path);
   if (document === undefined) return reply.send(404, 'text/plain; charset=utf-8', '404 page not found\n');
   if (method !== 'GET' && method !== 'HEAD') throw ApiError.methodNotAllowed();
   await reply.json(200, document);
+}
+
+/** kubectl names two spellings of the protobuf type, of which the older has an `@`. */
+async function serveOpenApiV2(cluster: ClusterState, exchange: Exchange): Promise<void> {
+  const { json, protobuf } = openApiV2Document(cluster);
+  const wantsProtobuf = /proto-openapi\.spec\.v2[.@]v1\.0\+protobuf/.test(header(exchange, 'accept'));
+  return wantsProtobuf
+    ? exchange.reply.send(200, openApiV2Protobuf, protobuf)
+    : exchange.reply.json(200, json);
 }
 
 async function serveResource(

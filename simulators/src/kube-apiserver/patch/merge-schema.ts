@@ -7,8 +7,6 @@ export interface MergeSchema {
   readonly fields?: Readonly<Record<string, MergeSchema>>;
   /** This is a list that is merged: of objects by this key, or, with `''`, of primitive values as a set. */
   readonly mergeKey?: string;
-  /** The schema of every value, where keys are data (maps). */
-  readonly values?: MergeSchema;
 }
 
 /** Objects of a list, by key. */

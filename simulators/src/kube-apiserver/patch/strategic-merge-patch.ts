@@ -136,12 +136,8 @@ function retained(base: JsonObject, patch: JsonObject): Record<string, Json | un
   return Object.fromEntries(Object.entries(base).filter(([key]) => keep.includes(key)));
 }
 
-function fieldSchema(schema: MergeSchema, key: string): MergeSchema {
-  return (
-    (schema.fields !== undefined && Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined) ??
-    schema.values ??
-    {}
-  );
+function fieldSchema({ fields }: MergeSchema, key: string): MergeSchema {
+  return (fields !== undefined && Object.hasOwn(fields, key) ? fields[key] : undefined) ?? {};
 }
 
 function strip(item: Json): Json {
