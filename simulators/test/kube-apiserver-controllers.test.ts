@@ -163,7 +163,8 @@ test('a service has the addresses of the pods that it selects in its endpoint sl
 test('a server that is closed leaves no timer behind', async () => {
   const { server, clock } = await startLively();
   server.store.create(pod('web'));
-  await new Promise(setImmediate);
+  for (let round = 0; round < 5; round += 1) await new Promise(setImmediate);
+  assert.equal(clock.pending, 1, 'the pod is about to start');
   await server.close();
   assert.equal(clock.pending, 0);
 });

@@ -24,6 +24,7 @@ test('a chunked list shows one revision, whatever is written between its chunks'
   server.store.delete({ apiVersion: 'v1', kind: 'ConfigMap', name: 'c' });
   server.store.create(configMap('cc'));
   server.store.put(configMap('d', { step: '2' }));
+  server.store.put(configMap('d', { step: '3' }));
   const { body: second } = await call(
     server,
     'GET',
