@@ -108,6 +108,12 @@ export const gatewayErrors = {
     retry: 'never',
     httpStatus: 408,
   },
+  ERR_RH_UPLOAD_STALLED: {
+    summary: 'The cluster took nothing of the request body for too long.',
+    remedy: 'Look at what is asked in the cluster, or raise uploadSilenceMs.',
+    retry: 'never',
+    httpStatus: 504,
+  },
   ERR_RH_SHUTTING_DOWN: {
     summary: 'The gateway is shutting down.',
     remedy: 'Send the request again: another replica or the next start serves it.',

@@ -165,6 +165,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   }
   const rooms = {
     guarded: !authenticator.on || tls === undefined,
+    maxHeadBytes: options.limits.maxHeadBytes,
     authenticator,
     authorizer: leaveToClusters,
     clusters: registry,

@@ -22,6 +22,7 @@ import { findRoute } from './routing/route.ts';
 export interface Rooms {
   /** Whether requests may come from web pages of this machine's browser, and must be looked at for that. */
   readonly guarded: boolean;
+  readonly maxHeadBytes: number;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   readonly clusters: ClusterRegistry;
@@ -44,7 +45,7 @@ export async function serve(
   releases.defer(() => account(rooms, exchange));
   const entry = releases.use(rooms.open.enter());
   try {
-    const request = readFrontRequest(incoming, expectsContinue);
+    const request = readFrontRequest(incoming, expectsContinue, rooms.maxHeadBytes);
     exchange.request = request;
     guard(rooms, request);
     exchange.caller = rooms.authenticator.authenticate(request);

@@ -8,6 +8,10 @@ import type { Reply } from '../listener/reply.ts';
 
 /** The only way in for errors that are not ours: a bug, whose message may hold anything. */
 export function asRoundhouseError(error: unknown): RoundhouseError {
+  // What ended the request body is ours, and says more than that it ended.
+  if (RoundhouseError.is(error) && error.code === 'ERR_RH_REQUEST_BODY' && RoundhouseError.is(error.cause)) {
+    return error.cause;
+  }
   return RoundhouseError.is(error)
     ? error
     : new GatewayError('ERR_RH_INTERNAL', 'the gateway failed; its log has the details', { cause: error });
@@ -27,7 +31,7 @@ export function answerFailure(reply: Reply, error: RoundhouseError): void {
   if (reply.closed) {
     return;
   }
-  if (error.code === 'ERR_RH_REQUEST_MALFORMED' || error.code === 'ERR_RH_HEAD_TOO_LARGE') {
+  if (endsConnection.has(error.code)) {
     reply.endConnection();
   }
   const status = statusOf(error);
@@ -53,6 +57,13 @@ export function answerFailure(reply: Reply, error: RoundhouseError): void {
   reply.write(body);
   reply.end();
 }
+
+/** Where the two sides may not agree on what the next bytes are. */
+const endsConnection: ReadonlySet<string> = new Set([
+  'ERR_RH_REQUEST_MALFORMED',
+  'ERR_RH_HEAD_TOO_LARGE',
+  'ERR_RH_UPGRADE_UNSUPPORTED',
+]);
 
 /** 499 is for logs; a client that is still there after all reads it as a failure of ours. */
 function httpStatusOf({ httpStatus, code }: RoundhouseError): number {

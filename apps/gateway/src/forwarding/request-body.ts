@@ -10,7 +10,7 @@ export interface RequestBodyOptions {
   readonly source: Readable;
   /** Called before the first byte is wanted, for a client that waits for 100. */
   readonly onWanted: () => void;
-  /** The client may let us wait for its next piece for so long. */
+  /** No piece of it may take longer, neither to come from the client nor to be taken by the cluster. */
   readonly silenceMs: number;
 }
 
@@ -18,6 +18,7 @@ export class RequestBody extends Readable {
   readonly #options: RequestBodyOptions;
   #wanted = false;
   #bytes = 0;
+  /** Set while something is waited for; which side it is depends on whether the source is paused. */
   #silence: NodeJS.Timeout | undefined;
 
   constructor(options: RequestBodyOptions) {
@@ -40,7 +41,7 @@ export class RequestBody extends Readable {
       source.once('close', this.#onBroken);
       onWanted();
     }
-    this.#silence ??= setTimeout(this.#onSilence, this.#options.silenceMs);
+    this.#await(this.#onSilence);
     source.resume();
   }
 
@@ -58,13 +59,20 @@ export class RequestBody extends Readable {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    clearTimeout(this.#silence);
-    this.#silence = undefined;
     this.#bytes += chunk.length;
-    if (!this.push(chunk)) {
+    if (this.push(chunk)) {
+      this.#await(this.#onSilence);
+    } else {
+      // From now on nothing is read from the client, so it could even be gone without our hearing of it.
       this.#options.source.pause();
+      this.#await(this.#onStall);
     }
   };
+
+  #await(onLate: () => void): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(onLate, this.#options.silenceMs);
+  }
 
   readonly #onEnd = (): void => {
     clearTimeout(this.#silence);
@@ -77,6 +85,16 @@ export class RequestBody extends Readable {
         new GatewayError('ERR_RH_CLIENT_GONE', 'the client went away in the middle of its request body'),
       );
     }
+  };
+
+  readonly #onStall = (): void => {
+    const { silenceMs } = this.#options;
+    this.destroy(
+      new GatewayError(
+        'ERR_RH_UPLOAD_STALLED',
+        `the cluster took nothing of the request body for ${silenceMs} ms`,
+      ),
+    );
   };
 
   readonly #onSilence = (): void => {

@@ -96,8 +96,11 @@ export class FrontConnections implements Disposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#drained = resolve;
     for (const session of this.#http2.keys()) {
-      // The highest id first: what is on its way is still served (RFC 9113, section 6.8).
-      session.goaway(0, 2 ** 31 - 1);
+      // A session that its client has just ended is told nothing any more.
+      if (!session.destroyed && !session.closed) {
+        // The highest id first: what is on its way is still served (RFC 9113, section 6.8).
+        session.goaway(0, 2 ** 31 - 1);
+      }
     }
     const startedAt = performance.now();
     this.#drainSweep = setInterval(() => this.#endIdle(startedAt), sweepMs);

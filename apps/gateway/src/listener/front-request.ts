@@ -38,6 +38,7 @@ const maxFields = 256;
 export function readFrontRequest(
   incoming: IncomingMessage | Http2ServerRequest,
   expectsContinue: boolean,
+  maxHeadBytes: number,
 ): FrontRequest {
   const overHttp2 = 'stream' in incoming;
   if (incoming.rawHeaders.length > 2 * maxFields) {
@@ -46,6 +47,13 @@ export function readFrontRequest(
   const head = new Head();
   forEachField(incoming.rawHeaders, (name, value) => head.add(name, value));
   head.check();
+  // HTTP/1.1's parser has counted already; over HTTP/2 the setting is only advice to the client (RFC 9113, section 6.5.2).
+  if (head.bytes > maxHeadBytes) {
+    throw new GatewayError(
+      'ERR_RH_HEAD_TOO_LARGE',
+      `the head of the request has more than ${maxHeadBytes} bytes`,
+    );
+  }
   const { contentLength } = head;
   const hasBody = overHttp2 ? !incoming.stream.endAfterHeaders : head.chunked || (contentLength ?? 0) > 0;
   return {
@@ -76,8 +84,10 @@ class Head {
   upgrade: string | undefined;
   contentLength: number | undefined;
   chunked = false;
+  bytes = 0;
 
   add(name: string, value: string): void {
+    this.bytes += name.length + value.length;
     if (name.startsWith(':')) {
       this.authority = name === ':authority' ? value : this.authority;
       return;

@@ -77,8 +77,7 @@ export class Http2Reply implements Reply {
   }
 
   reset(): void {
-    if (!this.#stream.destroyed) {
-      this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-    }
+    // Not `close(code)`: that one ends the stream in good order before it resets it, and the client reads the former.
+    this.#stream.destroy(new Error('the answer is broken off'));
   }
 }

@@ -47,6 +47,9 @@ export async function open(base: string, path: string, options: AskOptions = {})
   });
   outgoing.end(body);
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  // A reader that is there by then gets it all the same.
+  outgoing.on('error', () => undefined);
+  response.on('error', () => undefined);
   return response;
 }
 

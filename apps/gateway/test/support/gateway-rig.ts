@@ -78,6 +78,8 @@ export interface Rig {
   requestLines(count: number): Promise<Record<string, unknown>[]>;
   /** Replaces the kubeconfig in one step. */
   replaceKubeconfig(text: string): Promise<void>;
+  /** Resolves when the next line is logged. */
+  nextLine(): Promise<void>;
   /** Resolves when the condition holds; it is looked at whenever a line was logged. */
   waitForLog(holds: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>;
 }
@@ -141,6 +143,10 @@ export async function openRig(t: TestContext, rig: RigOptions = {}): Promise<Rig
     replaceKubeconfig: async (text) => {
       await writeFile(`${kubeconfig}.new`, text);
       await rename(`${kubeconfig}.new`, kubeconfig);
+    },
+    nextLine: () => {
+      const { length } = log;
+      return until(() => (log.length > length ? true : undefined)).then(() => undefined);
     },
     waitForLog: (holds) => until(() => log.find(holds)),
   };
