@@ -35,8 +35,9 @@ export class Http1Service {
       const served = service.#sockets.get(incoming.socket);
       if (served === undefined) throw new Error('A request on a socket that was never handed over');
       served.incoming = incoming;
-      const { method = '', url = '', httpVersion } = incoming;
-      const rawHead = served.capture.take(method, url, httpVersion);
+      const { method = '', url: path = '', httpVersion } = incoming;
+      const contentLength = Number(incoming.headers['content-length'] ?? 0);
+      const rawHead = served.capture.take({ method, path, httpVersion }, contentLength);
       arrived({ connection: served.connection, incoming, response, rawHead });
     });
     server.on('clientError', (error, socket) => {

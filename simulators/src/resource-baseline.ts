@@ -42,9 +42,12 @@ export class ResourceBaseline implements AsyncDisposable {
   async returned(options: WaitOptions = {}): Promise<void> {
     const { timeoutMs = 5000 } = options;
     const limit = performance.now() + timeoutMs;
-    for (let left = this.excess(); left.length > 0; left = this.excess()) {
-      if (performance.now() >= limit)
-        throw new Error(`Still there after ${timeoutMs} ms:\n${left.join('\n')}`);
+    for (;;) {
+      // Read before the look, so that the last look is a whole time limit away from the first.
+      const timeIsUp = performance.now() >= limit;
+      const left = this.excess();
+      if (left.length === 0) return;
+      if (timeIsUp) throw new Error(`Still there after ${timeoutMs} ms:\n${left.join('\n')}`);
       // Only between two looks, so that this timer is never among what is found.
       await delay(lookAgainMs);
     }

@@ -58,9 +58,11 @@ test('the head of a request is kept to the byte: order, case, spaces and repeats
 test('heads on a kept-alive connection are kept apart from each other and from bodies', async () => {
   await using server = await RecordingServer.listen();
   using client = await rawClient(server.port);
-  const post = 'POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 41\r\n\r\n';
-  client.send(post + 'GET /not-a-request HTTP/1.1\r\n');
-  client.send('\r\n0123456789');
+  const post = 'POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 39\r\n\r\n';
+  client.send(post);
+  await server.waitForRequests(1);
+  // A body that looks like the head that comes next.
+  client.send('GET /second HTTP/1.1\r\nX-Not: a head\r\n\r\n');
   await server.waitUntil(() => server.requests[0]?.bodyEnded === true, 'the first body');
   const second = 'GET /second HTTP/1.1\r\nHost: a\r\n\r\n';
   const third = 'GET /third HTTP/1.1\r\nHost: a\r\nX-Third: 3\r\n\r\n';
@@ -72,17 +74,36 @@ test('heads on a kept-alive connection are kept apart from each other and from b
     server.requests.map(({ rawHead }) => rawHead),
     [post, second, third],
   );
-  assert.equal(server.requests[0]?.body.toString(), 'GET /not-a-request HTTP/1.1\r\n\r\n0123456789');
+  assert.equal(server.requests[0]?.body.toString(), 'GET /second HTTP/1.1\r\nX-Not: a head\r\n\r\n');
   assert.equal(server.accepted, 1);
   assert.equal(server.connections[0]?.requests.length, 3);
+});
+
+test('a head is kept to the byte after a body in chunks, too', async () => {
+  await using server = await RecordingServer.listen();
+  using client = await rawClient(server.port);
+  const post = 'POST /first HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+  client.send(post);
+  await server.waitForRequests(1);
+  // A piece that looks like the head that comes next.
+  const piece = 'GET /second HTTP/1.1\r\nX-Not: a head\r\n\r\n';
+  client.send(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+  await server.waitUntil(() => server.requests[0]?.bodyBytes === piece.length, 'the piece');
+  const get = 'GET /second HTTP/1.1\r\nHost:  b\r\n\r\n';
+  client.send(`0\r\n\r\n${get}`);
+  await server.waitForRequests(2);
+  assert.deepEqual(
+    server.requests.map(({ rawHead }) => rawHead),
+    [post, get],
+  );
 });
 
 test('pipelined requests that arrive in one piece have their own heads', async () => {
   await using server = await RecordingServer.listen();
   using client = await rawClient(server.port);
-  const post = 'POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n';
   const get = 'GET /second HTTP/1.1\r\nHost: a\r\n\r\n';
-  client.send(`${post}body${get}`);
+  const post = `POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: ${get.length}\r\n\r\n`;
+  client.send(`${post}${get}${get}`);
   await server.waitForRequests(2);
   assert.deepEqual(
     server.requests.map(({ rawHead }) => rawHead),
