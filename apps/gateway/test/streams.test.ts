@@ -222,7 +222,7 @@ test('BB-54: a quiet stream outlives the limit of short requests many times, a s
 
 test('BB-53: a watch that outlives what it asked for is ended, and its client is told', async (t) => {
   const rig = await openRig(t, {
-    limits: { watchLifetimeMs: 200 },
+    limits: { watchLifetimeMs: 1_000 },
     handle: async (exchange) => {
       await exchange.writeHead(200, json);
       await exchange.write(event);
@@ -248,7 +248,7 @@ test('BB-53: in the middle of an event, or in another encoding, the watch is bro
     [{ ...json, 'content-encoding': 'gzip' }, 'coded\n'],
   ] as const) {
     const rig = await openRig(t, {
-      limits: { watchLifetimeMs: 200 },
+      limits: { watchLifetimeMs: 1_000 },
       handle: async (exchange) => {
         await exchange.writeHead(200, headers);
         await exchange.write(piece);
@@ -259,10 +259,10 @@ test('BB-53: in the middle of an event, or in another encoding, the watch is bro
   }
 });
 
-test('an upload is read only as fast as the cluster takes it', async (t) => {
+test('an upload is read only as fast as the cluster takes it, and given up when it takes nothing', async (t) => {
   const rig = await openRig(t, {
     upstream: { holdBodies: true },
-    limits: { uploadSilenceMs: 700 },
+    limits: { uploadSilenceMs: 1_000 },
     handle: () => {},
   });
   const path = '/clusters/alpha/api/v1/namespaces/web/services/s/proxy/upload';
@@ -271,25 +271,17 @@ test('an upload is read only as fast as the cluster takes it', async (t) => {
   socket.write(`POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 1000000000\r\n\r\n`);
   const piece = Buffer.alloc(65_536);
   let written = 0;
-  let moved = true;
-  // Until a whole 300 ms pass in which the gateway takes nothing.
-  while (moved && written < 1_000_000_000) {
-    if (socket.write(piece)) {
-      written += piece.length;
-      continue;
-    }
+  const lines: Record<string, unknown>[] = [];
+  const ended = rig.requestLines(1).then((all) => lines.push(...all));
+  while (lines.length === 0) {
+    assert.ok(written < 64 * 1024 * 1024, `${written} bytes went up although the cluster read none`);
     written += piece.length;
-    moved = await Promise.race([
-      once(socket, 'drain').then(() => true),
-      new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300)),
-    ]);
+    if (!socket.write(piece))
+      await Promise.race([ended, new Promise((resolve) => socket.once('drain', resolve))]);
   }
-  assert.ok(written < 64 * 1024 * 1024, `${written} bytes went up although the cluster read none`);
-  // What the client does now is hidden behind what it has sent and nobody reads; the time limit is not.
+  assert.equal(lines[0]?.['error'], 'ERR_RH_UPLOAD_STALLED');
+  assert.equal(lines[0]?.['code'], 504);
   socket.destroy();
-  const [line] = await rig.requestLines(1);
-  assert.equal(line?.['error'], 'ERR_RH_UPLOAD_STALLED');
-  assert.equal(line?.['code'], 504);
 });
 
 test('a client that stops sending its body is given up', async (t) => {

@@ -57,6 +57,6 @@ export class Authenticator {
   }
 }
 
-export function bearerTokenOf(authorization: string | undefined): string | undefined {
+function bearerTokenOf(authorization: string | undefined): string | undefined {
   return authorization === undefined ? undefined : /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization)?.[1];
 }

@@ -8,6 +8,8 @@ import type { Route } from './route.ts';
 
 /** For the end to come by itself, and for clocks that differ. */
 const marginMs = 10_000;
+/** A longer timer would fire at once; 24 days are no watch any more. */
+const maxTimerMs = 2_147_483_647;
 
 /** @param defaultMs for a watch that leaves the time to the cluster; undefined when there is no bound */
 export function lifetimeMsOf({ info, target }: Route, defaultMs: number): number | undefined {
@@ -16,5 +18,5 @@ export function lifetimeMsOf({ info, target }: Route, defaultMs: number): number
   }
   const text = firstParameter(target.query, 'timeoutSeconds');
   const seconds = text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  return seconds > 0 ? seconds * 1000 + marginMs : defaultMs;
+  return seconds > 0 ? Math.min(seconds * 1000 + marginMs, maxTimerMs) : defaultMs;
 }
