@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { formatAge } from '../output/age.ts';
 import type { Column } from '../output/table.ts';
 import type { Style, Terminal } from '../output/terminal.ts';
-import type { CommandModule } from './command-list.ts';
+import type { CommandModule } from './command-module.ts';
 import { defineListing } from './listing-command.ts';
 
 export const clustersCommand: CommandModule = {

@@ -1,12 +1,6 @@
 // The subcommands. Each module is loaded when its command is called, so that `roundhouse --help` loads none of them.
 
-import type { Command } from 'commander';
-import type { Context } from '../context.ts';
-
-export interface CommandModule {
-  /** Adds arguments, options, help and the action to `command`, which has its name and summary already. */
-  define(command: Command, context: Context): void;
-}
+import type { CommandModule } from './command-module.ts';
 
 export interface CommandEntry {
   readonly name: string;

@@ -4,7 +4,7 @@ import { describeTree, type CompletionTree } from '../completion/tree.ts';
 import { fishCompletion } from '../completion/fish.ts';
 import { zshCompletion } from '../completion/zsh.ts';
 import type { Context } from '../context.ts';
-import type { CommandModule } from './command-list.ts';
+import type { CommandModule } from './command-module.ts';
 
 const shells = {
   bash: bashCompletion,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CommandError } from '../command-error.ts';
 import type { Context } from '../context.ts';
-import type { CommandModule } from './command-list.ts';
+import type { CommandModule } from './command-module.ts';
 
 const retries = {
   never: 'never: the answer would be the same',

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { CommandError } from '../command-error.ts';
 import { isCatalogued } from '../catalogued-error.ts';
 import { collectOptions, describeOptions, nameFlags, type SchemaOption } from '../schema-options.ts';
-import type { CommandModule } from './command-list.ts';
+import type { CommandModule } from './command-module.ts';
 
 export const gatewayCommand: CommandModule = {
   define(command: Command, { terminal, signal }: Context): void {

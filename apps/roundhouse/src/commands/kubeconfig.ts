@@ -9,7 +9,7 @@ import { gatewayEntries, type KubeconfigEntries, type ServedCluster } from '../k
 import { mergeKubeconfig, newKubeconfig } from '../kubeconfig/kubeconfig-document.ts';
 import { writePrivateFile } from '../kubeconfig/private-file.ts';
 import { addAdminOptions, readAdmin, type AdminOptions } from './admin-options.ts';
-import type { CommandModule } from './command-list.ts';
+import type { CommandModule } from './command-module.ts';
 
 interface Flags extends AdminOptions {
   readonly server?: string;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { readVersion } from '../version.ts';
-import type { CommandModule } from './command-list.ts';
+import type { CommandModule } from './command-module.ts';
 import { Option } from 'commander';
 
 export const versionCommand: CommandModule = {
