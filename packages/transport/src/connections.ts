@@ -106,9 +106,10 @@ export class Connections {
 
   count(): { idle: number; active: number; draining: number } {
     const counts = { idle: 0, active: 0, draining: 0 };
-    for (const { state } of this.#all) {
+    for (const { state, socket } of this.#all) {
       if (state !== 'closed') {
-        counts[state] += 1;
+        // Between the end of a socket and the news of it.
+        counts[socket.destroyed ? 'draining' : state] += 1;
       }
     }
     return counts;

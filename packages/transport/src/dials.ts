@@ -8,7 +8,7 @@ import { Dial } from './dial.ts';
 import type { Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import type { RequestKind } from './request.ts';
-import { createTlsState } from './secure-dial.ts';
+import { createTlsState, endedAtOnce } from './secure-dial.ts';
 import type { DialedSocket, TlsState } from './secure-dial.ts';
 
 /** The transport, as its dials see it. */
@@ -64,11 +64,7 @@ export class Dials {
     try {
       dialed = await dial.open(this.#tlsState());
       if (dialed.socket.destroyed) {
-        // Its 'close' may be over already, so nobody would ever hear of it again.
-        throw new TransportError(
-          'ERR_RH_DIAL_FAILED',
-          `the connection to ${this.#endpoint.origin} ended as soon as it was made`,
-        );
+        throw endedAtOnce(this.#endpoint);
       }
     } catch (cause) {
       this.#forget(dial);

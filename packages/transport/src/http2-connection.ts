@@ -44,6 +44,10 @@ export class Http2Connection extends Connection {
     });
     this.#session = session;
     session.once('connect', () => {
+      // Node.js tells this also when it was closed before it could be told.
+      if (session.destroyed) {
+        return;
+      }
       // Stalled streams together must not take the window of those that are read.
       session.setLocalWindowSize(streamWindowBytes * maxStreamsPerSession);
       this.#keepAlive();
@@ -129,6 +133,7 @@ export class Http2Connection extends Connection {
   ): void {
     let trailers: string[] = [];
     let started = false;
+    let paused = false;
     let failure: Error | undefined;
     const hasEnded = watchEnd(stream);
     sink.attach({
@@ -138,8 +143,16 @@ export class Http2Connection extends Connection {
         // It closes when its data have been read, and nobody else reads them any more.
         stream.resume();
       },
-      pause: () => stream.pause(),
-      resume: () => stream.resume(),
+      pause: () => {
+        paused = true;
+        stream.pause();
+      },
+      resume: () => {
+        paused = false;
+        if (started) {
+          stream.resume();
+        }
+      },
     });
     stream.on('response', (_headers, _flags, rawHeaders: string[]) => {
       started = true;
@@ -150,11 +163,15 @@ export class Http2Connection extends Connection {
         headers: util.parseHeaders(fields),
         rawHeaders: fields,
       });
+      // Not before: over a duplex that is no socket Node.js tells of data sooner than of the head.
+      stream.on('data', (chunk: Buffer) => sink.responseData(chunk));
+      if (!paused) {
+        stream.resume();
+      }
     });
     stream.on('trailers', (_headers, _flags, rawTrailers: string[]) => {
       trailers = withoutPseudoFields(rawTrailers);
     });
-    stream.on('data', (chunk: Buffer) => sink.responseData(chunk));
     stream.on('end', () => {
       if (!started || !hasEnded()) {
         return;

@@ -54,6 +54,9 @@ export async function dialEndpoint(
   signal: AbortSignal,
 ): Promise<DialedSocket> {
   const raw = await dialRaw(endpoint, signal);
+  if (raw.destroyed) {
+    throw endedAtOnce(endpoint);
+  }
   if (tls === undefined) {
     return { socket: raw, protocol: endpoint.alpn === 'h2' ? 'h2' : 'http/1.1', resumed: false };
   }
@@ -67,6 +70,14 @@ export async function dialEndpoint(
     throw new TransportError('ERR_RH_ALPN_MISMATCH', `${endpoint.origin} does not speak ${endpoint.alpn}`);
   }
   return { socket, protocol, resumed: socket.isSessionReused() };
+}
+
+/** Its 'close' may be over already, so nobody would ever hear of it again. */
+export function endedAtOnce(endpoint: Endpoint): TransportError {
+  return new TransportError(
+    'ERR_RH_DIAL_FAILED',
+    `the connection to ${endpoint.origin} ended as soon as it was made`,
+  );
 }
 
 async function dialRaw(endpoint: Endpoint, signal: AbortSignal): Promise<Duplex> {

@@ -254,13 +254,17 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     }
   }
 
-  /** A connection that was opened for a stream may serve a short request only within the bound for those. */
+  /**
+   * A connection that was opened for a stream may serve a short request only within the bound for those; and a stream for
+   * which a dial is under way waits for that, or the two kinds together would have more than both bounds.
+   */
   #mayTake(connection: Connection, kind: RequestKind): boolean {
-    return (
-      kind === 'stream' ||
-      connection.protocol === 'h2' ||
-      this.#unaryConnections() < this.#limits.maxConnectionsPerHost
-    );
+    if (connection.protocol === 'h2') {
+      return true;
+    }
+    return kind === 'stream'
+      ? this.#waiting.sizeOf('stream') > this.#dials.sizeOf('stream')
+      : this.#unaryConnections() < this.#limits.maxConnectionsPerHost;
   }
 
   /** HTTP/1.1 connections that count against `maxConnectionsPerHost`. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ManualClock, RecordingServer } from '@roundhouse/simulators';
 import type { Exchange, HttpProtocol } from '@roundhouse/simulators';
-import { Endpoint, TransportPool } from '@roundhouse/transport';
+import { Endpoint, TransportPool, directDialer } from '@roundhouse/transport';
 import { Call } from './rig/call.ts';
 import { maxConcurrentStreams, listenFrames } from './rig/frame-server.ts';
 import { endsWithNothingOpen } from './rig/open-handles.ts';
@@ -62,6 +62,43 @@ describe('N watches never starve a GET', () => {
       await pool.destroy();
     });
   }
+
+  test('http/1.1: both kinds together have no more connections than both bounds, although dials are slow', async () => {
+    const slow = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    await using server = await RecordingServer.listen({
+      handle: async (exchange) => {
+        if (exchange.request.path === '/held') {
+          await release.promise;
+        }
+        await serve(exchange);
+      },
+    });
+    let dials = 0;
+    const dialer = {
+      id: 'second is slow',
+      dial: async (...all: Parameters<typeof directDialer.dial>) => {
+        dials += 1;
+        if (dials === 2) {
+          await slow.promise;
+        }
+        return directDialer.dial(...all);
+      },
+    };
+    await using pool = new TransportPool({ limits: { maxConnectionsPerHost: 1, maxStreamsPerHost: 1 } });
+    using lease = pool.lease(Endpoint.from({ url: server.url, dialer }));
+    const held = Call.start(lease, { path: '/held' });
+    await server.waitForRequests(1);
+    const watch = Call.start(lease, { path: '/watch', kind: 'stream' });
+    release.resolve();
+    await held.ended;
+    await Promise.all([Call.text(lease), Call.text(lease)]);
+    assert.equal(dials, 2);
+    slow.resolve();
+    await watch.head;
+    assert.equal(server.accepted, 2);
+    await pool.destroy();
+  });
 
   test('h2: streams that wait are placed when the server allows more', async () => {
     const heads: number[] = [];
