@@ -242,9 +242,7 @@ class Rider implements Dispatcher.DispatchHandler {
     if (!this.#settled) {
       this.#settled = true;
       const untouched = bytesWritten(this.#socket) === this.#bytesBefore;
-      // undici fails a body along with its socket, which must not look like the body's own failure.
-      const body = cause === this.#socket.errored ? null : this.#sink.options.body;
-      const failure = failureOf(cause, this.#endpoint, body);
+      const failure = failureOf(cause, this.#endpoint, this.#sink.options.body);
       if (failure.code === 'ERR_RH_REQUEST_INVALID' && untouched) {
         this.#connection.left(this);
         this.#sink.attemptFailed(failure, true);

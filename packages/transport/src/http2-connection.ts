@@ -48,7 +48,7 @@ export class Http2Connection extends Connection {
       if (session.destroyed) {
         return;
       }
-      // Stalled streams together must not take the window of those that are read.
+      // The default of 64 KiB for all streams together would make each of them slow on a long way.
       session.setLocalWindowSize(streamWindowBytes * maxStreamsPerSession);
       this.#keepAlive();
     });

@@ -4,6 +4,7 @@
  * chunk on the two share their fate.
  */
 
+import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
 export class LentBody extends Readable {
@@ -31,7 +32,8 @@ export class LentBody extends Readable {
     this.#source.off('end', this.#onEnd);
     this.#source.off('error', this.#onError);
     this.#source.off('close', this.#onClose);
-    if (this.#taken) {
+    // A server's request is its server's to end: destroying it takes the connection along on which the answer is due.
+    if (this.#taken && !(this.#source instanceof IncomingMessage)) {
       this.#source.destroy(error ?? undefined);
     }
     callback(error);

@@ -16,7 +16,7 @@ export interface RequestOptions {
   readonly headers: readonly string[];
   /**
    * A stream is destroyed with the exchange once something was read from it. Before that it is left as it is: it may
-   * still be sent on another connection, and then it is the caller's again.
+   * still be sent on another connection, and then it is the caller's again. So is an `http.IncomingMessage` in any case.
    */
   readonly body?: RequestBody | null | undefined;
   /** Default `unary`. */

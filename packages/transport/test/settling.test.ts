@@ -1,7 +1,10 @@
 /** Each exchange ends once, whatever happens in which phase, and gives back what it had. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { RecordingServer } from '@roundhouse/simulators';
 import type { Exchange, HttpProtocol } from '@roundhouse/simulators';
@@ -238,6 +241,30 @@ for (const protocol of ['http/1.1', 'h2'] as const satisfies HttpProtocol[]) {
         });
       }
     }
+
+    test("that is a server's request leaves its client the connection on which the answer is due", async () => {
+      await using upstream = await RecordingServer.listen({
+        protocols: [protocol],
+        handle: (exchange) => exchange.connection.reset(),
+      });
+      await using pool = new TransportPool();
+      using lease = pool.lease(Endpoint.from({ url: upstream.url, alpn: protocol }));
+      const front = http.createServer((request, response) => {
+        const call = Call.start(lease, { method: 'POST', body: request });
+        void call.ended.then(() => response.writeHead(502).end(call.code));
+      });
+      front.listen(0, '127.0.0.1');
+      await once(front, 'listening');
+      const address = front.address();
+      assert.ok(typeof address === 'object' && address !== null);
+      const client = http.request({ port: address.port, method: 'POST', agent: false });
+      client.write('the first part');
+      const [answer] = (await once(client, 'response')) as [http.IncomingMessage];
+      assert.deepEqual([answer.statusCode, await text(answer)], [502, 'ERR_RH_CONNECTION_LOST']);
+      client.destroy();
+      front.close();
+      await once(front, 'close');
+    });
 
     test('that was used before is refused', async () => {
       await using server = await RecordingServer.listen({ protocols: [protocol] });
