@@ -3,13 +3,14 @@
  * what it cannot hand on as a request it answers itself.
  */
 
+import { constants } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import type { Http2SecureServer, Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import type { Server as NetServer, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { Server as NetServerClass } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import { authorityOf, isLoopbackHost, listen } from '@roundhouse/process';
 import type { ListenAddress } from '@roundhouse/process';
 import { answerBrokenHead } from './broken-head.ts';
@@ -18,6 +19,7 @@ import { Http1Reply } from './http1-reply.ts';
 import { Http2Reply } from './http2-reply.ts';
 import type { Reply } from './reply.ts';
 
+/** May be replaced while it listens: connections that are open go on, new ones meet the new one. */
 export interface FrontTls {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -45,11 +47,16 @@ export class FrontListener implements AsyncDisposable {
   readonly url: string;
   /** Nobody from outside this machine can reach it. */
   readonly onLoopback: boolean;
-  readonly #server: NetServer;
+  readonly #server: HttpServer | Http2SecureServer;
   readonly #connections: FrontConnections;
   #stopped: Promise<void> | undefined;
 
-  private constructor(server: NetServer, connections: FrontConnections, url: string, onLoopback: boolean) {
+  private constructor(
+    server: HttpServer | Http2SecureServer,
+    connections: FrontConnections,
+    url: string,
+    onLoopback: boolean,
+  ) {
     this.#server = server;
     this.#connections = connections;
     this.url = url;
@@ -73,6 +80,13 @@ export class FrontListener implements AsyncDisposable {
   /** Connections open now. */
   get connections(): number {
     return this.#connections.size;
+  }
+
+  /** For connections from now on. Does nothing on a listener of plain HTTP. */
+  replaceTls(tls: FrontTls): void {
+    if ('setSecureContext' in this.#server) {
+      this.#server.setSecureContext(secureContextOptions(tls));
+    }
   }
 
   /** Accepts no more, and resolves when the last connection has ended by itself. */
@@ -108,15 +122,23 @@ function secureServer(options: FrontListenerOptions, tls: FrontTls): Http2Secure
     ...httpOptions(options),
     ...socketOptions,
     allowHTTP1: true,
-    cert: tls.cert,
-    key: tls.key,
-    minVersion: 'TLSv1.2',
+    ...secureContextOptions(tls),
     handshakeTimeout: options.headTimeoutMs,
-    ...(tls.clientCa !== undefined && { ca: tls.clientCa, requestCert: true, rejectUnauthorized: false }),
+    ...(tls.clientCa !== undefined && { requestCert: true, rejectUnauthorized: false }),
     settings: { maxConcurrentStreams: 250, maxHeaderListSize: options.maxHeadBytes },
     // In megabytes; the default of 10 is less than 250 streams may have under way.
     maxSessionMemory: 64,
   });
+}
+
+function secureContextOptions({ cert, key, clientCa }: FrontTls): SecureContextOptions {
+  return {
+    cert,
+    key,
+    minVersion: 'TLSv1.2',
+    // A resumed session is not verified again, and does not bring the client's chain along.
+    ...(clientCa !== undefined && { ca: clientCa, secureOptions: constants.SSL_OP_NO_TICKET }),
+  };
 }
 
 function httpOptions({ keepAliveTimeoutMs, headTimeoutMs, maxHeadBytes }: FrontListenerOptions) {
@@ -133,9 +155,10 @@ function httpOptions({ keepAliveTimeoutMs, headTimeoutMs, maxHeadBytes }: FrontL
 
 function attach(
   server: HttpServer | Http2SecureServer,
-  { serve }: FrontListenerOptions,
+  options: FrontListenerOptions,
   connections: FrontConnections,
 ): void {
+  const { serve } = options;
   const receive = (
     incoming: Incoming,
     response: ServerResponse | Http2ServerResponse,
@@ -152,7 +175,15 @@ function attach(
   };
   const secure = 'setSecureContext' in server;
   // Node.js would drop fields beyond its limit without a word; they are counted where they are read.
-  Object.assign(server, { maxHeadersCount: 0 });
+  // Its limits again, since a server that speaks HTTP/2 too takes them from its options in newer versions only.
+  const { headersTimeout, connectionsCheckingInterval, requestTimeout, keepAliveTimeout } = httpOptions(options);
+  Object.assign(server, {
+    maxHeadersCount: 0,
+    headersTimeout,
+    connectionsCheckingInterval,
+    requestTimeout,
+    keepAliveTimeout,
+  });
   server.on('connection', (socket: Socket) => {
     connections.socketOpened(socket);
     socket.on('error', () => undefined);

@@ -47,6 +47,10 @@ export function readFrontRequest(
   const head = new Head();
   forEachField(incoming.rawHeaders, (name, value) => head.add(name, value));
   head.check();
+  // Node.js asks for it as well, but not in each of its versions on a listener that speaks HTTP/2, too.
+  if (!overHttp2 && head.host === undefined && incoming.httpVersion === '1.1') {
+    throw new GatewayError('ERR_RH_REQUEST_MALFORMED', 'the request has no Host field');
+  }
   // HTTP/1.1's parser has counted already; over HTTP/2 the setting is only advice to the client (RFC 9113, section 6.5.2).
   if (head.bytes > maxHeadBytes) {
     throw new GatewayError(
