@@ -10,6 +10,12 @@ export const gatewayErrors = {
     retry: 'never',
     httpStatus: 401,
   },
+  ERR_RH_FORBIDDEN: {
+    summary: 'No rule of the authorisation file allows the caller to do this, or one denies it.',
+    remedy: '`roundhouse auth can-i` explains the decision and names the rule; the file is followed live.',
+    retry: 'never',
+    httpStatus: 403,
+  },
   ERR_RH_FOREIGN_PAGE: {
     summary: 'A request came to the loopback listener that may come from a web page.',
     remedy: 'Address the gateway as localhost, 127.0.0.1 or [::1]; pages of other sites are turned away.',

@@ -22,6 +22,8 @@ export interface Exchange {
   caller?: Caller;
   /** From routing. */
   route?: Route;
+  /** From authorisation: the rule that allowed it. */
+  rule?: string | undefined;
   /** From clusters. */
   cluster?: Cluster;
   /** From forwarding: bytes of the request body. */

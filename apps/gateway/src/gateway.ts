@@ -3,19 +3,16 @@
  * know nothing of each other.
  */
 
-import { readFile } from 'node:fs/promises';
-import { AdminServer, Health, Metrics, ProcessError, Scope, createLogger } from '@roundhouse/process';
+import { AdminServer, Health, Metrics, Scope, createLogger } from '@roundhouse/process';
 import type { Logger } from '@roundhouse/process';
 import { TransportPool } from '@roundhouse/transport';
 import type { PoolSnapshot } from '@roundhouse/transport';
-import { Authenticator } from './authentication/authenticator.ts';
-import { TokenFile, maxTokenFileBytes } from './authentication/token-file.ts';
-import { leaveToClusters } from './authorization/authorizer.ts';
+import type { Authenticator } from './authentication/authenticator.ts';
 import type { Cluster } from './clusters/cluster.ts';
 import { ClusterRegistry } from './clusters/cluster-registry.ts';
 import { KubeconfigSource } from './clusters/kubeconfig-source.ts';
+import { openFront } from './front.ts';
 import { FrontListener } from './listener/front-listener.ts';
-import type { FrontTls } from './listener/front-listener.ts';
 import { AccessLog } from './observability/access-log.ts';
 import { debugRoutes } from './observability/debug-routes.ts';
 import { GatewayMetrics } from './observability/gateway-metrics.ts';
@@ -120,16 +117,22 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   const metrics = new Metrics({ processMetrics: true });
   const open = new OpenExchanges();
   const sources: KubeconfigSource[] = [];
-  const tls = await readTls(options);
-  const authenticator = new Authenticator({
-    clientCertificates: options.clientCaFile !== undefined,
-    tokens: await readTokens(options.tokenFile),
+  const front = await openFront(options, log, scope, () => {
+    const tls = front.tls();
+    if (tls !== undefined) {
+      state.listener?.replaceTls(tls);
+    }
   });
+  const { authenticator } = front;
   const pool = new TransportPool({ profile: 'proxy', limits: poolLimits(options) });
   // Whatever still runs at this point was given its time by the gateway's own drain.
   scope.defer('transport pool', () => pool.close({ timeoutMs: 0 }));
   const registry = scope.use('clusters', openRegistry(options, authenticator, pool, log));
-  const show = { clusters: () => registry, sources: () => sources, pool: () => pool.inspect() };
+  const show = {
+    clusters: () => registry,
+    sources: () => [...sources, ...front.files],
+    pool: () => pool.inspect(),
+  };
   const gatewayMetrics = new GatewayMetrics(metrics, {
     ...show,
     frontConnections: () => state.listener?.connections ?? 0,
@@ -145,6 +148,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
         ...show,
         url: () => state.listener?.url,
         conflicts: () => registry.conflicts,
+        policy: front.policy,
       }),
       onError: (error) => log.error({ reason: error.message }, 'admin listener'),
     }),
@@ -164,10 +168,10 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
     sources.push(scope.use(`kubeconfig ${path}`, source));
   }
   const rooms = {
-    guarded: !authenticator.on || tls === undefined,
+    guarded: !authenticator.on || options.tls === undefined,
     maxHeadBytes: options.limits.maxHeadBytes,
     authenticator,
-    authorizer: leaveToClusters,
+    authorizer: front.authorizer,
     clusters: registry,
     limits: options.limits,
     open,
@@ -179,7 +183,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
     await FrontListener.open({
       ...options.listen,
       ...options.limits,
-      tls,
+      tls: front.tls(),
       serve: (incoming, reply, expectsContinue) => void serve(rooms, incoming, reply, expectsContinue),
       onError: (error) => log.error({ reason: error.message }, 'listener'),
     }),
@@ -238,42 +242,6 @@ function poolLimits({ limits }: GatewayOptions) {
     maxIdleTransports: limits.maxIdleTransports,
     maxTransports: limits.maxTransports,
   };
-}
-
-async function readTls({ tls, clientCaFile }: GatewayOptions): Promise<FrontTls | undefined> {
-  if (tls === undefined) {
-    return undefined;
-  }
-  return {
-    cert: await readNamed(tls.certFile),
-    key: await readNamed(tls.keyFile),
-    clientCa: clientCaFile === undefined ? undefined : await readNamed(clientCaFile),
-  };
-}
-
-async function readTokens(path: string | undefined): Promise<TokenFile | undefined> {
-  if (path === undefined) {
-    return undefined;
-  }
-  const bytes = await readNamed(path);
-  try {
-    if (bytes.length > maxTokenFileBytes) {
-      throw new Error(`larger than ${maxTokenFileBytes} bytes`);
-    }
-    return TokenFile.parse(bytes.toString());
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ProcessError('ERR_RH_FILE_UNUSABLE', `the token file ${path}: ${reason}`, { cause });
-  }
-}
-
-async function readNamed(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ProcessError('ERR_RH_FILE_UNUSABLE', `cannot read ${path}: ${reason}`, { cause });
-  }
 }
 
 /** Whether it ended in time. */

@@ -1,3 +1,6 @@
+export { explainAccess, listAccess, readAccessQuestion } from './authorization/explain-access.ts';
+export type { AccessAnswer, AccessQuestion, RuleSummary } from './authorization/explain-access.ts';
+export { Policy } from './authorization/policy.ts';
 export { pathNameOf } from './clusters/path-name.ts';
 export { errorCatalogue } from './error-catalogue.ts';
 export { GatewayError, gatewayErrors } from './errors.ts';

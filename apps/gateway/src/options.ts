@@ -39,6 +39,11 @@ export const gatewayOptionsSchema = z
     tokenFile: file
       .optional()
       .describe("callers by bearer token, in the form of the kube-apiserver's --token-auth-file"),
+    authorizationFile: file
+      .optional()
+      .describe(
+        'rules of who may do what on which cluster (YAML); with it, what no rule allows is forbidden',
+      ),
     identity: z
       .enum(identityModes)
       .optional()
@@ -128,6 +133,9 @@ export const gatewayOptionsSchema = z
         ['listen', 'host'],
         'without authentication only loopback is served: give a client CA or a token file',
       );
+    }
+    if (options.authorizationFile !== undefined && !asksCallers) {
+      add(['authorizationFile'], 'rules need to know who is calling: give a client CA or a token file');
     }
     for (const [path, mode] of [
       [['identity'], options.identity] as const,

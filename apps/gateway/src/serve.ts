@@ -50,8 +50,15 @@ export async function serve(
     guard(rooms, request);
     exchange.caller = rooms.authenticator.authenticate(request);
     exchange.route = findRoute(request.method, request.target);
-    rooms.authorizer(exchange.caller, exchange.route);
-    exchange.cluster = clusterOf(rooms, exchange.route.clusterName);
+    const asked = exchange.route.clusterName;
+    const found = rooms.clusters.find(asked);
+    // Before it is said whether there is such a cluster: who has no right on it must not learn that.
+    exchange.rule = rooms.authorizer.authorize(
+      exchange.caller,
+      { name: found?.name ?? asked, asked },
+      exchange.route,
+    );
+    exchange.cluster = found ?? unknownCluster(asked);
     if (exchange.route.info.longRunning) {
       rooms.metrics.longRunningStarted(exchange);
       releases.defer(() => rooms.metrics.longRunningEnded(exchange));
@@ -82,12 +89,8 @@ function guard({ guarded }: Rooms, { host, origin }: FrontRequest): void {
   }
 }
 
-function clusterOf({ clusters }: Rooms, name: string) {
-  const cluster = clusters.find(name);
-  if (cluster === undefined) {
-    throw new GatewayError('ERR_RH_CLUSTER_UNKNOWN', `there is no cluster "${name}"`);
-  }
-  return cluster;
+function unknownCluster(name: string): never {
+  throw new GatewayError('ERR_RH_CLUSTER_UNKNOWN', `there is no cluster "${name}"`);
 }
 
 function refuse(reply: Reply, error: ReturnType<typeof asRoundhouseError>): void {

@@ -14,3 +14,11 @@ export class CommandError extends Error {
     return exitCodes[this.reason];
   }
 }
+
+/** A question was answered with no: the answer has been printed, and only the exit code says it again. */
+export class AnswerIsNo extends Error {
+  constructor() {
+    super('no');
+    this.name = 'AnswerIsNo';
+  }
+}

@@ -3,7 +3,7 @@
 import { StoppedBySignal } from '@roundhouse/process/signals';
 import { CommanderError } from 'commander';
 import { isCatalogued } from './catalogued-error.ts';
-import { CommandError } from './command-error.ts';
+import { AnswerIsNo, CommandError } from './command-error.ts';
 import { commandList } from './commands/command-list.ts';
 import type { Context } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -31,6 +31,7 @@ function explainFailure(error: unknown, { terminal, signal }: Context): number {
   // Commander has printed what it had to say.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (signal.aborted) return isTerminated(signal) ? exitCodes.terminated : exitCodes.interrupted;
+  if (error instanceof AnswerIsNo) return exitCodes.finding;
   const label = terminal.style('red', 'error:', terminal.stderr);
   if (error instanceof CommandError || isCatalogued(error)) {
     const catalogued = isCatalogued(error) ? error : error.cause;

@@ -13,6 +13,11 @@ export interface Status {
   readonly message: string;
   readonly reason: string;
   readonly details: {
+    /** Of what the request was about. */
+    readonly name?: string;
+    readonly group?: string;
+    /** The resource, whatever the field is called. */
+    readonly kind?: string;
     readonly causes: readonly StatusCause[];
     readonly retryAfterSeconds?: number;
   };
@@ -25,9 +30,11 @@ export interface StatusFacts {
   /** For machines; ours is the code of the error. */
   readonly cause?: StatusCause;
   readonly retryAfterSeconds?: number | undefined;
+  /** What the request was about. */
+  readonly details?: Pick<Status['details'], 'name' | 'group' | 'kind'>;
 }
 
-export function failureStatus({ code, message, cause, retryAfterSeconds }: StatusFacts): Status {
+export function failureStatus({ code, message, cause, retryAfterSeconds, details }: StatusFacts): Status {
   return {
     kind: 'Status',
     apiVersion: 'v1',
@@ -36,6 +43,7 @@ export function failureStatus({ code, message, cause, retryAfterSeconds }: Statu
     message,
     reason: reasons[code] ?? 'InternalError',
     details: {
+      ...details,
       causes: cause === undefined ? [] : [cause],
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     },

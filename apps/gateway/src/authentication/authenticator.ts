@@ -5,21 +5,23 @@ import { GatewayError } from '../errors.ts';
 import type { FrontRequest } from '../listener/front-request.ts';
 import { anonymousCaller } from './caller.ts';
 import type { Caller } from './caller.ts';
+import type { ClientCa } from './client-ca.ts';
 import { ClientCertificates } from './client-certificate.ts';
 import type { TokenFile } from './token-file.ts';
 
 export interface AuthenticatorOptions {
-  /** Whether the listener asks for client certificates and verifies them. */
-  readonly clientCertificates: boolean;
-  readonly tokens: TokenFile | undefined;
+  /** Where the listener asks for client certificates: the authorities of now. */
+  readonly clientCa: (() => ClientCa) | undefined;
+  /** Those of now. */
+  readonly tokens: (() => TokenFile) | undefined;
 }
 
 export class Authenticator {
   readonly #certificates: ClientCertificates | undefined;
-  readonly #tokens: TokenFile | undefined;
+  readonly #tokens: (() => TokenFile) | undefined;
 
-  constructor({ clientCertificates, tokens }: AuthenticatorOptions) {
-    this.#certificates = clientCertificates ? new ClientCertificates() : undefined;
+  constructor({ clientCa, tokens }: AuthenticatorOptions) {
+    this.#certificates = clientCa === undefined ? undefined : new ClientCertificates(clientCa);
     this.#tokens = tokens;
   }
 
@@ -38,7 +40,7 @@ export class Authenticator {
       return byCertificate;
     }
     const token = bearerTokenOf(authorization);
-    const byToken = token === undefined ? undefined : this.#tokens?.callerOf(token);
+    const byToken = token === undefined ? undefined : this.#tokens?.().callerOf(token);
     if (byToken !== undefined) {
       return byToken;
     }

@@ -6,16 +6,25 @@
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { GatewayError } from '../errors.ts';
 import type { Caller } from './caller.ts';
+import type { ClientCa } from './client-ca.ts';
 
 interface Verified {
   readonly caller: Caller;
+  /** Under which it was found good. */
+  readonly ca: ClientCa;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
 export class ClientCertificates {
-  /** One look at a certificate per connection and not per request; an entry goes with its socket. */
+  /** One look at a certificate per connection and bundle, and not per request; an entry goes with its socket. */
   readonly #verified = new WeakMap<TLSSocket, Verified>();
+  readonly #ca: () => ClientCa;
+
+  /** @param ca the present one, which is looked up for each request */
+  constructor(ca: () => ClientCa) {
+    this.#ca = ca;
+  }
 
   /**
    * Undefined when the client showed none.
@@ -23,13 +32,14 @@ export class ClientCertificates {
    * @throws ERR_RH_UNAUTHENTICATED when it showed one that is not good
    */
   callerOf(socket: TLSSocket): Caller | undefined {
+    const ca = this.#ca();
     let verified = this.#verified.get(socket);
-    if (verified === undefined) {
+    if (verified?.ca !== ca) {
       const certificate = socket.getPeerCertificate();
       if (Object.keys(certificate).length === 0) {
         return undefined;
       }
-      verified = verify(socket, certificate);
+      verified = verify(socket, certificate, ca);
       this.#verified.set(socket, verified);
     }
     // A connection may outlive the certificate that opened it.
@@ -40,8 +50,10 @@ export class ClientCertificates {
   }
 }
 
-function verify(socket: TLSSocket, certificate: PeerCertificate): Verified {
-  if (!socket.authorized) {
+function verify(socket: TLSSocket, certificate: PeerCertificate, ca: ClientCa): Verified {
+  const full = socket.getPeerX509Certificate();
+  // The first is what TLS has found at the handshake, against the bundle of that time.
+  if (!socket.authorized || full === undefined || !ca.accepts(full)) {
     throw new GatewayError('ERR_RH_UNAUTHENTICATED', 'the client certificate is not trusted here');
   }
   const names = valuesOf(certificate.subject.CN);
@@ -52,6 +64,7 @@ function verify(socket: TLSSocket, certificate: PeerCertificate): Verified {
   }
   return {
     caller: { method: 'certificate', user, uid: undefined, groups: valuesOf(certificate.subject.O) },
+    ca,
     expiresAt: Date.parse(certificate.valid_to),
   };
 }

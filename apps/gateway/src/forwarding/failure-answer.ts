@@ -20,8 +20,10 @@ export function asRoundhouseError(error: unknown): RoundhouseError {
 export function statusOf(error: RoundhouseError): Status {
   return failureStatus({
     code: httpStatusOf(error),
-    message: error.message,
+    // In the words that clients of a kube-apiserver know, where there are such; the code is among the causes.
+    message: textIn(error.data, 'statusMessage') ?? error.message,
     cause: { reason: error.code },
+    details: stringsIn(error.data['statusDetails']),
     retryAfterSeconds: retryAfterSecondsOf(error),
   });
 }
@@ -79,4 +81,15 @@ function httpStatusOf({ httpStatus, code }: RoundhouseError): number {
  */
 function retryAfterSecondsOf({ httpStatus, retry, code }: RoundhouseError): number | undefined {
   return httpStatus === 503 && retry !== 'never' && code !== 'ERR_RH_CLUSTER_REFUSED' ? 1 : undefined;
+}
+
+function textIn(data: RoundhouseError['data'], key: string): string | undefined {
+  const value = data[key];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function stringsIn(value: unknown): Readonly<Record<string, string>> {
+  return typeof value === 'object' && value !== null
+    ? Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === 'string' && text !== ''))
+    : {};
 }

@@ -176,7 +176,8 @@ function attach(
   const secure = 'setSecureContext' in server;
   // Node.js would drop fields beyond its limit without a word; they are counted where they are read.
   // Its limits again, since a server that speaks HTTP/2 too takes them from its options in newer versions only.
-  const { headersTimeout, connectionsCheckingInterval, requestTimeout, keepAliveTimeout } = httpOptions(options);
+  const { headersTimeout, connectionsCheckingInterval, requestTimeout, keepAliveTimeout } =
+    httpOptions(options);
   Object.assign(server, {
     maxHeadersCount: 0,
     headersTimeout,

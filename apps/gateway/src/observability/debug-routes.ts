@@ -3,6 +3,8 @@
 import type { AdminAnswer, AdminRoute } from '@roundhouse/process';
 import { RoundhouseError } from '@roundhouse/transport';
 import type { PoolSnapshot } from '@roundhouse/transport';
+import { explainAccess, listAccess, readAccessQuestion } from '../authorization/explain-access.ts';
+import type { Policy } from '../authorization/policy.ts';
 import type { Cluster } from '../clusters/cluster.ts';
 import type { NameConflict } from '../clusters/cluster-registry.ts';
 
@@ -12,6 +14,8 @@ export interface DebugSources {
   readonly clusters: () => Iterable<Cluster>;
   readonly conflicts: () => readonly NameConflict[];
   readonly pool: () => PoolSnapshot;
+  /** Undefined where there is no authorisation file. */
+  readonly policy: (() => Policy) | undefined;
   readonly sources: () => Iterable<{ readonly path: string; readonly error: Error | undefined }>;
 }
 
@@ -19,6 +23,17 @@ const schemaVersion = 1;
 
 export function debugRoutes(from: DebugSources): Readonly<Record<string, AdminRoute>> {
   return {
+    // Questions about anybody, for those who run the gateway.
+    '/debug/authorization': ({ searchParams }) => {
+      const question = readAccessQuestion(searchParams);
+      const policy = from.policy?.();
+      return json({
+        schemaVersion,
+        ...(searchParams.has('list')
+          ? { rules: listAccess(policy, question, question.cluster === '' ? undefined : question.cluster) }
+          : explainAccess(policy, question)),
+      });
+    },
     '/debug/transports': () => json({ schemaVersion, ...from.pool() }),
     '/debug/clusters': () =>
       json({

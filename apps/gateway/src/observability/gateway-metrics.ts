@@ -151,7 +151,7 @@ function exportClusters(metrics: Metrics, { clusters, sources }: GatewayMetricsS
   });
   metrics.gauge({
     name: 'roundhouse_gateway_source_good',
-    help: 'One when the present content of a kubeconfig is in use, zero when the last good one is.',
+    help: 'One when the present content of a followed file is in use (a kubeconfig, the token file, ...), zero when the last good one is.',
     labelNames: ['source'],
     collect() {
       this.reset();

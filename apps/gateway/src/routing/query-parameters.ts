@@ -9,6 +9,17 @@ export function firstParameter(query: string, name: string): string | undefined 
   if (query.length < 2) {
     return undefined;
   }
+  const [first] = parameters(query, name);
+  return first;
+}
+
+/** Its value where it is there once; undefined when it is not, or could be read in two ways. */
+export function onlyParameter(query: string, name: string): string | undefined {
+  const values = [...parameters(query, name)];
+  return values.length === 1 ? values[0] : undefined;
+}
+
+function* parameters(query: string, name: string): Generator<string> {
   for (const pair of query.slice(1).split('&')) {
     if (pair === '' || pair.includes(';')) {
       continue;
@@ -17,10 +28,9 @@ export function firstParameter(query: string, name: string): string | undefined 
     const key = decode(equals === -1 ? pair : pair.slice(0, equals));
     const value = decode(equals === -1 ? '' : pair.slice(equals + 1));
     if (key === name && value !== undefined) {
-      return value;
+      yield value;
     }
   }
-  return undefined;
 }
 
 /** A boolean of the Kubernetes API: there, and neither `false` nor `0` (apimachinery, Convert_Slice_string_To_bool). */

@@ -4,7 +4,7 @@
  * something else is refused.
  */
 
-import { isTrueParameter } from './query-parameters.ts';
+import { isTrueParameter, onlyParameter } from './query-parameters.ts';
 import { ambiguous, decodeSegment } from './request-target.ts';
 import type { RequestTarget } from './request-target.ts';
 
@@ -36,6 +36,7 @@ export function parseRequestInfo(method: string, { path, query }: RequestTarget)
   const [resource = '', name = '', third = ''] = parts;
   const subresource = prefixVerb === 'proxy' ? '' : third;
   const verb = prefixVerb ?? verbOf(method, name, query);
+  const selectsOne = prefixVerb === undefined && name === '' && (verb === 'list' || verb === 'watch');
   return {
     verb,
     isResource: true,
@@ -44,7 +45,7 @@ export function parseRequestInfo(method: string, { path, query }: RequestTarget)
     resource,
     subresource,
     namespace,
-    name,
+    name: selectsOne ? selectedName(query) : name,
     longRunning: verb === 'watch' || verb === 'proxy' || longRunningSubresources.has(subresource),
   };
 }
@@ -90,6 +91,23 @@ function verbOf(method: string, name: string, query: string): string {
     return isTrueParameter(query, 'watch') ? 'watch' : 'list';
   }
   return verb === 'delete' ? 'deletecollection' : verb;
+}
+
+/**
+ * The one object that a list or a watch is limited to by its field selector; `kubectl get NAME --watch` asks so. The same as
+ * in the kube-apiserver, for selectors of plain terms; any other one may select anything.
+ */
+function selectedName(query: string): string {
+  const selector = query === '' ? undefined : onlyParameter(query, 'fieldSelector');
+  if (
+    selector === undefined ||
+    !/^(?:[\w.]+={1,2}[\w.:-]+(?:,|$))+$/.test(selector) ||
+    selector.endsWith(',')
+  ) {
+    return '';
+  }
+  const names = selector.split(',').flatMap((term) => /^metadata\.name={1,2}(.+)$/.exec(term)?.[1] ?? []);
+  return names.length === 1 && names[0] !== '.' && names[0] !== '..' ? (names[0] ?? '') : '';
 }
 
 /** Group and version, and how many segments they take; undefined when the path names no resource. */

@@ -65,6 +65,8 @@ type RigOptions = Omit<Partial<GatewayOptionsInput>, 'tls'> & {
   readonly tls?: boolean;
   /** Lines of the token file. */
   readonly tokens?: readonly string[];
+  /** The text of the authorisation file, which is `rules.yaml` in the folder. */
+  readonly authorization?: string;
 };
 
 export interface Rig {
@@ -89,7 +91,7 @@ export async function openRig(t: TestContext, rig: RigOptions = {}): Promise<Rig
   t.after(() => stack.disposeAsync());
   const folder = await mkdtemp(join(tmpdir(), 'roundhouse-gateway-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const { handle, upstream: upstreamOptions, contexts, tls, tokens, ...options } = rig;
+  const { handle, upstream: upstreamOptions, contexts, tls, tokens, authorization, ...options } = rig;
   const upstream = stack.use(
     await listenUpstream({ ...(handle !== undefined && { handle }), ...upstreamOptions }),
   );
@@ -125,6 +127,9 @@ export async function openRig(t: TestContext, rig: RigOptions = {}): Promise<Rig
         limits: { drainTimeoutMs: 200, ...options.limits },
         ...(tls === true && (await tlsFiles(folder))),
         ...(tokens !== undefined && { tokenFile: await written(folder, 'tokens.csv', tokens.join('\n')) }),
+        ...(authorization !== undefined && {
+          authorizationFile: await written(folder, 'rules.yaml', authorization),
+        }),
       },
       { logger },
     ),
@@ -140,10 +145,7 @@ export async function openRig(t: TestContext, rig: RigOptions = {}): Promise<Rig
         const lines = log.filter(({ msg }) => msg === 'request');
         return lines.length >= count ? lines : undefined;
       }),
-    replaceKubeconfig: async (text) => {
-      await writeFile(`${kubeconfig}.new`, text);
-      await rename(`${kubeconfig}.new`, kubeconfig);
-    },
+    replaceKubeconfig: (text) => replaced(kubeconfig, text),
     nextLine: () => {
       const { length } = log;
       return until(() => (log.length > length ? true : undefined)).then(() => undefined);
@@ -166,4 +168,10 @@ export async function written(folder: string, name: string, text: string): Promi
   const path = join(folder, name);
   await writeFile(path, text);
   return path;
+}
+
+/** Puts another file in its place, in one step. */
+export async function replaced(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
 }

@@ -39,6 +39,12 @@ export const commandList: readonly CommandEntry[] = [
     load: async () => (await import('./transports.ts')).transportsCommand,
   },
   {
+    name: 'auth',
+    summary: 'explain what the authorisation rules allow',
+    group: looking,
+    load: async () => (await import('./auth.ts')).authCommand,
+  },
+  {
     name: 'explain',
     summary: 'say what an error code means and what to do',
     group: tool,

@@ -33,12 +33,16 @@ export function describeTree(program: Command): CompletionTree {
       description: command.summary(),
       flags: [
         ...describeFlags(command),
+        ...command.commands.flatMap(describeFlags),
         ...describeFlags(program).filter(({ names: [name] }) => name === '--color'),
       ],
       words:
         command.name() === 'help'
           ? [...names, 'exit-codes']
-          : command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+          : [
+              ...command.commands.map((nested) => nested.name()),
+              ...command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+            ],
     })),
   };
 }
