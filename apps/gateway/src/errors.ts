@@ -6,9 +6,16 @@ import type { CatalogueEntry, ErrorDetails } from '@roundhouse/transport';
 export const gatewayErrors = {
   ERR_RH_UNAUTHENTICATED: {
     summary: 'The caller did not prove who they are.',
-    remedy: 'Send a client certificate of the configured CA, or a bearer token of the token file.',
+    remedy:
+      'Send a client certificate of the configured CA, a bearer token of the token file, or a token of the OIDC issuer; the message says what is wrong with one that was sent.',
     retry: 'never',
     httpStatus: 401,
+  },
+  ERR_RH_ISSUER_UNREACHABLE: {
+    summary: 'Tokens of the OIDC issuer cannot be verified: its keys have not been read.',
+    remedy: 'Look at the log and at /readyz for the reason; it is tried again every 30 s at the latest.',
+    retry: 'after',
+    httpStatus: 503,
   },
   ERR_RH_FORBIDDEN: {
     summary: 'No rule of the authorisation file allows the caller to do this, or one denies it.',
@@ -25,7 +32,7 @@ export const gatewayErrors = {
   ERR_RH_IDENTITY_FIELD_REFUSED: {
     summary: 'The request brings identity fields of its own (Impersonate-*).',
     remedy:
-      'Leave them out (kubectl: --as, --as-group, --as-uid): the gateway alone says to a cluster who is calling.',
+      'Leave them out (kubectl: --as, --as-group, --as-uid), or give the caller the verb impersonate in the authorisation file.',
     retry: 'never',
     httpStatus: 403,
   },

@@ -22,6 +22,8 @@ export interface Exchange {
   caller?: Caller;
   /** From routing. */
   route?: Route;
+  /** From authorisation: whom the request is made as, the caller or whom the caller may act as. */
+  subject?: Caller;
   /** From authorisation: the rule that allowed it. */
   rule?: string | undefined;
   /** From clusters. */

@@ -1,8 +1,11 @@
 /** What the gateway listens with and lets callers in by. Each of its files is followed live; the scope owns the following. */
 
 import type { Logger, Scope } from '@roundhouse/process';
+import type { TransportPool } from '@roundhouse/transport';
 import { Authenticator } from './authentication/authenticator.ts';
 import { openTokenFile } from './authentication/open-token-file.ts';
+import type { IssuerKeys } from './authentication/oidc/issuer-keys.ts';
+import { openOidc } from './authentication/oidc/open-oidc.ts';
 import { openAuthorizationFile } from './authorization/authorization-file.ts';
 import { PolicyAuthorizer, leaveToClusters } from './authorization/authorizer.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
@@ -18,6 +21,8 @@ export interface Front {
   readonly authorizer: Authorizer;
   /** Undefined without an authorisation file. */
   readonly policy: (() => Policy) | undefined;
+  /** Undefined without an OIDC issuer. */
+  readonly issuerKeys: IssuerKeys | undefined;
   readonly files: readonly FollowedSource[];
 }
 
@@ -26,6 +31,7 @@ export async function openFront(
   options: GatewayOptions,
   log: Logger,
   scope: Scope,
+  pool: TransportPool,
   onTlsChange: () => void,
 ): Promise<Front> {
   const follow = { intervalMs: options.reloadIntervalMs, log };
@@ -36,6 +42,7 @@ export async function openFront(
   const { tokenFile, authorizationFile } = options;
   const tokens =
     tokenFile === undefined ? undefined : scope.use('token file', await openTokenFile(tokenFile, follow));
+  const issuer = options.oidc === undefined ? undefined : await openOidc(options.oidc, pool, scope, follow);
   const rules =
     authorizationFile === undefined
       ? undefined
@@ -46,9 +53,11 @@ export async function openFront(
     authenticator: new Authenticator({
       clientCa,
       tokens: tokens === undefined ? undefined : () => tokens.value,
+      oidc: issuer?.tokens,
     }),
     authorizer: policy === undefined ? leaveToClusters : new PolicyAuthorizer(policy),
     policy,
-    files: [...files, ...[tokens, rules].filter((file) => file !== undefined)],
+    issuerKeys: issuer?.keys,
+    files: [...files, ...[tokens, rules].filter((file) => file !== undefined), ...(issuer?.files ?? [])],
   };
 }

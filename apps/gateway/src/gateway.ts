@@ -12,6 +12,7 @@ import type { Cluster } from './clusters/cluster.ts';
 import { ClusterRegistry } from './clusters/cluster-registry.ts';
 import { KubeconfigSource } from './clusters/kubeconfig-source.ts';
 import { openFront } from './front.ts';
+import type { Front } from './front.ts';
 import { FrontListener } from './listener/front-listener.ts';
 import { AccessLog } from './observability/access-log.ts';
 import { debugRoutes } from './observability/debug-routes.ts';
@@ -117,16 +118,16 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   const metrics = new Metrics({ processMetrics: true });
   const open = new OpenExchanges();
   const sources: KubeconfigSource[] = [];
-  const front = await openFront(options, log, scope, () => {
+  const pool = new TransportPool({ profile: 'proxy', limits: poolLimits(options) });
+  // Whatever still runs at this point was given its time by the gateway's own drain.
+  scope.defer('transport pool', () => pool.close({ timeoutMs: 0 }));
+  const front = await openFront(options, log, scope, pool, () => {
     const tls = front.tls();
     if (tls !== undefined) {
       state.listener?.replaceTls(tls);
     }
   });
   const { authenticator } = front;
-  const pool = new TransportPool({ profile: 'proxy', limits: poolLimits(options) });
-  // Whatever still runs at this point was given its time by the gateway's own drain.
-  scope.defer('transport pool', () => pool.close({ timeoutMs: 0 }));
   const registry = scope.use('clusters', openRegistry(options, authenticator, pool, log));
   const show = {
     clusters: () => registry,
@@ -142,7 +143,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
     await AdminServer.open({
       ...options.admin,
       option: '--admin',
-      ...healthOf(state),
+      ...healthOf(state, front),
       metrics,
       routes: debugRoutes({
         ...show,
@@ -216,13 +217,19 @@ function openRegistry(
   });
 }
 
-function healthOf(state: Parts['state']): { livez: Health; readyz: Health } {
+function healthOf(state: Parts['state'], { issuerKeys }: Front): { livez: Health; readyz: Health } {
   const livez = new Health('livez');
   const readyz = new Health('readyz');
   readyz.add({
     name: 'listener',
     check: () => (state.listener === undefined ? 'not listening yet' : undefined),
   });
+  if (issuerKeys !== undefined) {
+    readyz.add({
+      name: 'oidc',
+      check: () => (issuerKeys.lookup === undefined ? issuerKeys.error?.message : undefined),
+    });
+  }
   readyz.add({ name: 'shutdown', check: () => (state.stopping ? 'shutting down' : undefined) });
   return { livez, readyz };
 }

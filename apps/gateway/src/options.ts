@@ -6,6 +6,7 @@
 import { isLoopbackHost, logLevels, parseOptions } from '@roundhouse/process';
 import { profiles } from '@roundhouse/transport';
 import { z } from 'zod';
+import { oidcOptionsSchema } from './authentication/oidc/oidc-options.ts';
 import { identityModes } from './identity/identity-mode.ts';
 
 const proxy = profiles.proxy;
@@ -39,6 +40,7 @@ export const gatewayOptionsSchema = z
     tokenFile: file
       .optional()
       .describe("callers by bearer token, in the form of the kube-apiserver's --token-auth-file"),
+    oidc: oidcOptionsSchema.optional(),
     authorizationFile: file
       .optional()
       .describe(
@@ -117,7 +119,8 @@ export const gatewayOptionsSchema = z
     const add = (path: string[], message: string): void => {
       context.addIssue({ code: 'custom', path, message });
     };
-    const asksCallers = options.clientCaFile !== undefined || options.tokenFile !== undefined;
+    const asksCallers =
+      options.clientCaFile !== undefined || options.tokenFile !== undefined || options.oidc !== undefined;
     const local = isLoopbackHost(options.listen.host);
     if (options.clientCaFile !== undefined && options.tls === undefined) {
       add(['clientCaFile'], 'client certificates need TLS: give a certificate and a key to serve with');
@@ -131,11 +134,14 @@ export const gatewayOptionsSchema = z
     if (!asksCallers && !local) {
       add(
         ['listen', 'host'],
-        'without authentication only loopback is served: give a client CA or a token file',
+        'without authentication only loopback is served: give a client CA, a token file or an OIDC issuer',
       );
     }
     if (options.authorizationFile !== undefined && !asksCallers) {
-      add(['authorizationFile'], 'rules need to know who is calling: give a client CA or a token file');
+      add(
+        ['authorizationFile'],
+        'rules need to know who is calling: give a client CA, a token file or an OIDC issuer',
+      );
     }
     for (const [path, mode] of [
       [['identity'], options.identity] as const,
@@ -144,7 +150,10 @@ export const gatewayOptionsSchema = z
       ),
     ]) {
       if (mode === 'impersonate' && !asksCallers) {
-        add([...path], 'impersonate needs to know who is calling: give a client CA or a token file');
+        add(
+          [...path],
+          'impersonate needs to know who is calling: give a client CA, a token file or an OIDC issuer',
+        );
       }
     }
     if (options.limits.maxIdleTransports > options.limits.maxTransports) {

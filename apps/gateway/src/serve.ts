@@ -48,24 +48,24 @@ export async function serve(
     const request = readFrontRequest(incoming, expectsContinue, rooms.maxHeadBytes);
     exchange.request = request;
     guard(rooms, request);
-    exchange.caller = rooms.authenticator.authenticate(request);
+    const caller = rooms.authenticator.authenticate(request);
+    // Most callers are known at once, and a turn of the event loop is not free.
+    exchange.caller = caller instanceof Promise ? await caller : caller;
     exchange.route = findRoute(request.method, request.target);
     const asked = exchange.route.clusterName;
     const found = rooms.clusters.find(asked);
     // Before it is said whether there is such a cluster: who has no right on it must not learn that.
-    exchange.rule = rooms.authorizer.authorize(
-      exchange.caller,
-      { name: found?.name ?? asked, asked },
-      exchange.route,
-    );
+    const named = { name: found?.name ?? asked, asked };
+    exchange.subject = rooms.authorizer.subjectOf(exchange.caller, named, request.fields);
+    exchange.rule = rooms.authorizer.authorize(exchange.subject, named, exchange.route);
     exchange.cluster = found ?? unknownCluster(asked);
     if (exchange.route.info.longRunning) {
       rooms.metrics.longRunningStarted(exchange);
       releases.defer(() => rooms.metrics.longRunningEnded(exchange));
     }
-    const { caller, route, cluster } = exchange;
+    const { subject, route, cluster } = exchange;
     const { error, bytesIn } = await forward(
-      { request, reply, caller, route, cluster },
+      { request, reply, subject, impersonates: subject !== exchange.caller, route, cluster },
       rooms.limits,
       (relay) => {
         entry.relay = relay;

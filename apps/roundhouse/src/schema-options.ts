@@ -68,7 +68,7 @@ function describeProperties(
 function wordsOf(name: string, schema: OptionSchema): string[] {
   const said = isDuration(name, schema)
     ? name.slice(0, -2)
-    : schema.type === 'array'
+    : schema.type === 'array' || (schema.type === 'object' && schema.properties === undefined)
       ? name.replace(/s$/, '')
       : name;
   return said.split(/(?=[A-Z])/).map((word) => word.toLowerCase());

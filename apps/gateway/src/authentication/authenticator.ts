@@ -1,4 +1,4 @@
-/** Asks each request who is calling: by client certificate, then by token, as the kube-apiserver does; or nobody at all. */
+/** Asks each request who is calling: by client certificate, then by token (of the file, of the issuer), as the kube-apiserver does; or nobody at all. */
 
 import { TLSSocket } from 'node:tls';
 import { GatewayError } from '../errors.ts';
@@ -7,6 +7,7 @@ import { anonymousCaller } from './caller.ts';
 import type { Caller } from './caller.ts';
 import type { ClientCa } from './client-ca.ts';
 import { ClientCertificates } from './client-certificate.ts';
+import type { OidcTokens } from './oidc/oidc-tokens.ts';
 import type { TokenFile } from './token-file.ts';
 
 export interface AuthenticatorOptions {
@@ -14,24 +15,32 @@ export interface AuthenticatorOptions {
   readonly clientCa: (() => ClientCa) | undefined;
   /** Those of now. */
   readonly tokens: (() => TokenFile) | undefined;
+  readonly oidc: Pick<OidcTokens, 'callerOf'> | undefined;
 }
 
 export class Authenticator {
   readonly #certificates: ClientCertificates | undefined;
   readonly #tokens: (() => TokenFile) | undefined;
 
-  constructor({ clientCa, tokens }: AuthenticatorOptions) {
+  readonly #oidc: AuthenticatorOptions['oidc'];
+
+  constructor({ clientCa, tokens, oidc }: AuthenticatorOptions) {
     this.#certificates = clientCa === undefined ? undefined : new ClientCertificates(clientCa);
     this.#tokens = tokens;
+    this.#oidc = oidc;
   }
 
   /** Whether callers are asked at all. */
   get on(): boolean {
-    return this.#certificates !== undefined || this.#tokens !== undefined;
+    return this.#certificates !== undefined || this.#tokens !== undefined || this.#oidc !== undefined;
   }
 
-  /** @throws ERR_RH_UNAUTHENTICATED */
-  authenticate({ socket, authorization }: FrontRequest): Caller {
+  /**
+   * A promise only where a token's signature has to be looked at.
+   *
+   * @throws ERR_RH_UNAUTHENTICATED, ERR_RH_ISSUER_UNREACHABLE
+   */
+  authenticate({ socket, authorization }: FrontRequest): Caller | Promise<Caller> {
     if (!this.on) {
       return anonymousCaller;
     }
@@ -40,7 +49,8 @@ export class Authenticator {
       return byCertificate;
     }
     const token = bearerTokenOf(authorization);
-    const byToken = token === undefined ? undefined : this.#tokens?.().callerOf(token);
+    const byToken =
+      token === undefined ? undefined : (this.#tokens?.().callerOf(token) ?? this.#oidc?.callerOf(token));
     if (byToken !== undefined) {
       return byToken;
     }
@@ -48,12 +58,12 @@ export class Authenticator {
   }
 
   #demand(hadToken: boolean): string {
-    if (hadToken && this.#tokens !== undefined) {
+    if (hadToken && (this.#tokens !== undefined || this.#oidc !== undefined)) {
       return 'the bearer token is not known here';
     }
     const ways = [
       ...(this.#certificates === undefined ? [] : ['a client certificate']),
-      ...(this.#tokens === undefined ? [] : ['a bearer token']),
+      ...(this.#tokens === undefined && this.#oidc === undefined ? [] : ['a bearer token']),
     ];
     return `the request has neither been authenticated nor can it be: send ${ways.join(' or ')}`;
   }

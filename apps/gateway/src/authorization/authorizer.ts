@@ -4,10 +4,12 @@
  */
 
 import type { Caller } from '../authentication/caller.ts';
+import { impersonationWish } from '../identity/impersonation-wish.ts';
 import type { Route } from '../routing/route.ts';
 import { actionOf } from './action.ts';
 import type { Action } from './action.ts';
 import { forbidden } from './forbidden.ts';
+import { impersonationActions } from './impersonation-actions.ts';
 import type { Policy } from './policy.ts';
 
 /** A cluster as it was asked for. */
@@ -19,6 +21,12 @@ export interface AskedCluster {
 
 export interface Authorizer {
   /**
+   * Whom the request is made as: the caller, or whom the caller wants to act as and may.
+   *
+   * @throws ERR_RH_FORBIDDEN, ERR_RH_REQUEST_MALFORMED, ERR_RH_IDENTITY_FIELD_REFUSED
+   */
+  subjectOf(caller: Caller, cluster: AskedCluster, fields: readonly string[]): Caller;
+  /**
    * The name of the rule that allows it; undefined where there are no rules.
    *
    * @throws ERR_RH_FORBIDDEN
@@ -27,7 +35,11 @@ export interface Authorizer {
 }
 
 /** Whoever is let in may ask for everything; what they get, each cluster decides by the identity that it sees. */
-export const leaveToClusters: Authorizer = { authorize: () => undefined };
+export const leaveToClusters: Authorizer = {
+  // Fields by which a client says otherwise are refused where the others are passed on.
+  subjectOf: (caller) => caller,
+  authorize: () => undefined,
+};
 
 export class PolicyAuthorizer implements Authorizer {
   readonly #policy: () => Policy;
@@ -38,11 +50,21 @@ export class PolicyAuthorizer implements Authorizer {
   }
 
   authorize(caller: Caller, cluster: AskedCluster, route: Route): string | undefined {
-    return this.allow(caller, cluster, actionOf(route));
+    return this.#allow(caller, cluster, actionOf(route));
   }
 
-  /** @throws ERR_RH_FORBIDDEN */
-  allow(caller: Caller, { name, asked }: AskedCluster, action: Action): string | undefined {
+  subjectOf(caller: Caller, cluster: AskedCluster, fields: readonly string[]): Caller {
+    const wish = impersonationWish(fields);
+    if (wish === undefined) {
+      return caller;
+    }
+    for (const action of impersonationActions(wish)) {
+      this.#allow(caller, cluster, action);
+    }
+    return { method: caller.method, ...wish };
+  }
+
+  #allow(caller: Caller, { name, asked }: AskedCluster, action: Action): string | undefined {
     const { allowed, rule } = this.#policy().decide(caller, name, action);
     if (!allowed) {
       throw forbidden(caller.user, asked, action, rule);

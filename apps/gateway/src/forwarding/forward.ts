@@ -25,7 +25,9 @@ export interface ForwardingLimits {
 export interface Forwarding {
   readonly request: FrontRequest;
   readonly reply: Reply;
-  readonly caller: Caller;
+  /** In whose name: the caller, or whom the caller may act as. */
+  readonly subject: Caller;
+  readonly impersonates: boolean;
   readonly route: Route;
   readonly cluster: Cluster;
 }
@@ -41,12 +43,18 @@ export interface ForwardingResult {
  * @throws what refuses the request before anything was sent
  */
 export async function forward(
-  { request, reply, caller, route, cluster }: Forwarding,
+  { request, reply, subject, impersonates, route, cluster }: Forwarding,
   limits: ForwardingLimits,
   started: (relay: Pick<Relay, 'stop'>) => void,
 ): Promise<ForwardingResult> {
   refuseUpgrade(request);
-  const fields = [...clientFields(request), ...outgoingIdentity(cluster, caller, request.authorization)];
+  if (impersonates) {
+    refuseWhereNobodyIsNamed(cluster);
+  }
+  const fields = [
+    ...clientFields(request, { impersonates }),
+    ...outgoingIdentity(cluster, subject, request.authorization),
+  ];
   const relay = new Relay({
     reply,
     isWatch: route.info.verb === 'watch',
@@ -76,6 +84,16 @@ export async function forward(
     return { error, bytesIn: body?.bytes ?? 0 };
   } finally {
     body?.destroy();
+  }
+}
+
+/** A cluster that is not told who is calling cannot be told that it is somebody else either. */
+function refuseWhereNobodyIsNamed({ name, identityMode }: Cluster): void {
+  if (identityMode !== 'impersonate') {
+    throw new GatewayError(
+      'ERR_RH_IDENTITY_FIELD_REFUSED',
+      `cluster ${name} is asked in the identity mode ${identityMode}, in which nobody can act as somebody else`,
+    );
   }
 }
 

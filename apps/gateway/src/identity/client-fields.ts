@@ -45,9 +45,14 @@ const neverHopByHop: ReadonlySet<string> = new Set([
 /**
  * Without `Authorization`: what of it goes on is decided apart.
  *
+ * @param impersonates the client may act as whom its fields name
+ *
  * @throws ERR_RH_REQUEST_MALFORMED, ERR_RH_IDENTITY_FIELD_REFUSED
  */
-export function clientFields({ fields, connectionNames, protocol }: FrontRequest): string[] {
+export function clientFields(
+  { fields, connectionNames, protocol }: FrontRequest,
+  { impersonates }: { readonly impersonates: boolean },
+): string[] {
   refuseNamedByConnection(connectionNames);
   const kept: string[] = [];
   const cookies: string[] = [];
@@ -55,6 +60,10 @@ export function clientFields({ fields, connectionNames, protocol }: FrontRequest
     const lower = name.toLowerCase();
     const normalised = normaliseName(name);
     if (isImpersonationField(normalised)) {
+      if (impersonates) {
+        // They were checked, and go on as our own.
+        return;
+      }
       throw new GatewayError(
         'ERR_RH_IDENTITY_FIELD_REFUSED',
         `the request has the field ${name}; who is calling is said to a cluster by the gateway alone`,

@@ -46,7 +46,7 @@ function callersToken(authorization: string | undefined): string {
   return authorization;
 }
 
-function impersonationOf({ method, user, uid, groups }: Caller): string[] {
+function impersonationOf({ method, user, uid, groups, extra }: Caller): string[] {
   if (method === 'none' || user === '') {
     throw new GatewayError(
       'ERR_RH_UNAUTHENTICATED',
@@ -58,7 +58,20 @@ function impersonationOf({ method, user, uid, groups }: Caller): string[] {
     fieldValue(user),
     ...(uid === undefined ? [] : ['Impersonate-Uid', fieldValue(uid)]),
     ...groups.flatMap((group) => ['Impersonate-Group', fieldValue(group)]),
+    ...[...(extra ?? [])].flatMap(([key, values]) =>
+      values.flatMap((value) => [`Impersonate-Extra-${fieldName(key)}`, fieldValue(value)]),
+    ),
   ];
+}
+
+/** Percent-encoded where a field's name cannot have it, and where it could be taken for that (client-go, headerKeyEscape). */
+function fieldName(key: string): string {
+  return Array.from(Buffer.from(key, 'utf8'), (byte) => {
+    const character = String.fromCharCode(byte);
+    return /[!#$&'*+.^_`|~0-9A-Za-z-]/.test(character)
+      ? character
+      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }).join('');
 }
 
 /**
@@ -70,7 +83,7 @@ function fieldValue(text: string): string {
   if (/[\x00-\x1f\x7f]/.test(text) || text.trim() !== text || text === '') {
     throw new GatewayError(
       'ERR_RH_UNAUTHENTICATED',
-      "the caller's name, uid or a group cannot be sent on: it is empty or has white space at its ends or control characters",
+      "the caller's name, uid, a group or an extra cannot be sent on: it is empty or has white space at its ends or control characters",
     );
   }
   return Buffer.from(text, 'utf8').toString('latin1');

@@ -12,11 +12,13 @@ export class AccessLog {
   }
 
   ended(exchange: Exchange, code: number, durationMs: number): void {
-    const { request, caller, route, cluster, error, reply } = exchange;
+    const { request, caller, subject, route, cluster, error, reply } = exchange;
     const line = {
       req: exchange.id,
       cluster: cluster?.name ?? '',
       user: caller?.user ?? '',
+      // Whom the caller acts as.
+      ...(subject !== undefined && subject !== caller && { as: subject.user }),
       verb: verbLabel(route),
       method: request?.method ?? '',
       path: route?.target.path ?? '',
