@@ -17,7 +17,14 @@ test('discovery lists every group, version and resource, with verbs and short na
   assert.equal(body.groupVersion, 'apps/v1');
   assert.deepEqual(
     body.resources.map((resource: { name: string }) => resource.name),
-    ['deployments', 'deployments/status', 'replicasets', 'replicasets/status'],
+    [
+      'deployments',
+      'deployments/scale',
+      'deployments/status',
+      'replicasets',
+      'replicasets/scale',
+      'replicasets/status',
+    ],
   );
   assert.deepEqual(body.resources[0].shortNames, ['deploy']);
   assert.equal((await call(server, 'GET', '/apis/none')).status, 404);

@@ -105,7 +105,20 @@ function subresources(definition: ResourceDefinition): readonly JsonObject[] {
     verbs: ['get', 'patch', 'update'],
   };
   const log = { name: `${resource}/log`, singularName: '', namespaced, kind, verbs: ['get'] };
-  return [...(definition.hasStatus ? [status] : []), ...(kind === 'Pod' ? [log] : [])];
+  const scale = {
+    name: `${resource}/scale`,
+    singularName: '',
+    namespaced,
+    group: 'autoscaling',
+    version: 'v1',
+    kind: 'Scale',
+    verbs: ['get', 'patch', 'update'],
+  };
+  return [
+    ...(kind === 'Pod' ? [log] : []),
+    ...(definition.scale === undefined ? [] : [scale]),
+    ...(definition.hasStatus ? [status] : []),
+  ];
 }
 
 function versionInfo(version: string): JsonObject {

@@ -76,6 +76,19 @@ export function equalJson(left: Json | undefined, right: Json | undefined): bool
   return true;
 }
 
+/** One text for all values that are equal, with null taken for absent: keys in order. For digests. */
+export function canonicalText(value: Json): string {
+  return JSON.stringify(value, (_key, child: Json) =>
+    isJsonObject(child)
+      ? Object.fromEntries(
+          Object.entries(child)
+            .filter(([, inner]) => inner !== null)
+            .toSorted(([left], [right]) => (left < right ? -1 : 1)),
+        )
+      : child,
+  );
+}
+
 /** Freezes all the way down, so that an object may be handed to any number of readers. */
 export function freezeJson<T extends Json>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {

@@ -21,6 +21,7 @@ import { serveDelete, serveDeleteCollection } from './verbs/delete.ts';
 import { servePodLog } from './verbs/pod-log.ts';
 import { serveGet, serveList } from './verbs/read.ts';
 import type { ResourceExchange } from './verbs/resource-exchange.ts';
+import { serveScale } from './verbs/scale.ts';
 import { serveWatch } from './verbs/watch.ts';
 import { serveCreate, servePatch, serveUpdate } from './verbs/write.ts';
 
@@ -140,6 +141,8 @@ async function serveSubresource(exchange: ResourceExchange): Promise<void> {
     if (info.verb !== 'get') throw ApiError.methodNotAllowed();
     return servePodLog(exchange);
   }
+  if (info.subresource === 'scale' && definition.scale !== undefined)
+    return serveScale(exchange, definition.scale);
   if (info.subresource !== 'status' || !definition.hasStatus) throw ApiError.noResource();
   switch (info.verb) {
     case 'get':

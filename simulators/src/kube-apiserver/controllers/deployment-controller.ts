@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { timestamp } from '../clock.ts';
 import type { ClusterState } from '../cluster-state.ts';
-import { numberAt, objectAt, textAt } from '../json.ts';
+import { at, canonicalText, numberAt, objectAt, textAt } from '../json.ts';
 import { nameOf, namespaceOf } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { deployments } from '../resources/deployments.ts';
@@ -42,14 +42,38 @@ export class DeploymentController implements Controller {
     const desired = numberAt(deployment, 'spec', 'replicas') ?? 0;
     const hash = templateHash(deployment);
     const present = sets.find((set) => set.metadata.labels?.[hashLabel] === hash);
-    const newest = sets.reduce((highest, set) => Math.max(highest, revisionOf(set)), 0);
-    const current = present ?? this.#createSet(deployment, hash, newest + 1);
+    const newest = sets.toSorted((left, right) => revisionOf(right) - revisionOf(left)).at(0);
+    const highest = newest === undefined ? 0 : revisionOf(newest);
+    const paused = at(deployment, 'spec', 'paused') === true;
+    if (present === undefined && paused) {
+      // No new template is rolled out meanwhile; the number of replicas is kept all the same.
+      if (newest !== undefined) this.#scale(deployment, newest, desired, highest);
+      this.#writeStatus(deployment, undefined, sets, highest);
+      return;
+    }
+    const current = present ?? this.#createSet(deployment, hash, highest + 1);
     const others = sets.filter((set) => set !== present);
-    const revision = present !== undefined && revisionOf(present) < newest ? newest + 1 : revisionOf(current);
-    this.#scale(deployment, current, desired, revision);
+    const revision =
+      present !== undefined && revisionOf(present) < highest ? highest + 1 : revisionOf(current);
+    this.#scale(deployment, current, desired, revision, historyAnnotations(deployment));
     const takenOver = (numberAt(current, 'status', 'readyReplicas') ?? 0) >= desired;
     if (takenOver) for (const set of others) this.#scale(deployment, set, 0, revisionOf(set));
-    this.#writeStatus(deployment, current, others, revision);
+    const kept = this.#forgetOldest(deployment, others);
+    this.#writeStatus(deployment, current, kept, revision);
+  }
+
+  /** Sets without pods, beyond `revisionHistoryLimit`; the rest is what `kubectl rollout undo` can go back to. */
+  #forgetOldest(deployment: KubeObject, others: readonly KubeObject[]): readonly KubeObject[] {
+    const limit = numberAt(deployment, 'spec', 'revisionHistoryLimit') ?? 10;
+    const idle = others
+      .filter(
+        (set) =>
+          (numberAt(set, 'spec', 'replicas') ?? 0) === 0 && (numberAt(set, 'status', 'replicas') ?? 0) === 0,
+      )
+      .toSorted((left, right) => revisionOf(right) - revisionOf(left));
+    const gone = new Set(idle.slice(limit));
+    for (const set of gone) this.#cluster.objects.remove(replicaSets, namespaceOf(set), nameOf(set));
+    return others.filter((set) => !gone.has(set));
   }
 
   #createSet(deployment: KubeObject, hash: string, revision: number): KubeObject {
@@ -63,7 +87,7 @@ export class DeploymentController implements Controller {
         name: `${nameOf(deployment)}-${hash}`,
         namespace: namespaceOf(deployment),
         labels,
-        annotations: { [revisionAnnotation]: String(revision) },
+        annotations: { ...historyAnnotations(deployment), [revisionAnnotation]: String(revision) },
         ownerReferences: [controllerReference(deployment)],
       },
       spec: {
@@ -74,13 +98,23 @@ export class DeploymentController implements Controller {
     });
   }
 
-  #scale(deployment: KubeObject, set: KubeObject, replicas: number, revision: number): void {
+  #scale(
+    deployment: KubeObject,
+    set: KubeObject,
+    replicas: number,
+    revision: number,
+    annotations: Readonly<Record<string, string>> = {},
+  ): void {
     const before = numberAt(set, 'spec', 'replicas') ?? 0;
     this.#cluster.objects.change(replicaSets, namespaceOf(set), nameOf(set), (current) => ({
       ...current,
       metadata: {
         ...current.metadata,
-        annotations: { ...current.metadata.annotations, [revisionAnnotation]: String(revision) },
+        annotations: {
+          ...current.metadata.annotations,
+          ...annotations,
+          [revisionAnnotation]: String(revision),
+        },
       },
       spec: { ...objectAt(current, 'spec'), replicas },
     }));
@@ -95,18 +129,20 @@ export class DeploymentController implements Controller {
 
   #writeStatus(
     deployment: KubeObject,
-    current: KubeObject,
+    /** Undefined: there is none yet, as the deployment is paused. */
+    current: KubeObject | undefined,
     others: readonly KubeObject[],
     revision: number,
   ): void {
     const now = timestamp(this.#cluster.clock.now());
     const sum = (sets: readonly KubeObject[], field: string): number =>
       sets.reduce((total, set) => total + (numberAt(set, 'status', field) ?? 0), 0);
-    const all = [current, ...others];
+    const own = current === undefined ? [] : [current];
+    const all = [...own, ...others];
     const desired = numberAt(deployment, 'spec', 'replicas') ?? 0;
     const available = sum(all, 'availableReplicas');
-    const updated = sum([current], 'replicas');
-    const done = updated >= desired && sum([current], 'availableReplicas') >= desired;
+    const updated = sum(own, 'replicas');
+    const done = updated >= desired && sum(own, 'availableReplicas') >= desired;
     const minimum = available >= desired;
     this.#cluster.objects.change(
       deployments,
@@ -127,7 +163,7 @@ export class DeploymentController implements Controller {
           ...(available < desired ? { unavailableReplicas: desired - available } : {}),
           conditions: [
             condition(live, availableCondition(minimum), now),
-            condition(live, { type: 'Progressing', status: 'True', ...progress(done, nameOf(current)) }, now),
+            condition(live, progress(done, current, at(live, 'spec', 'paused') === true), now),
           ],
         },
       }),
@@ -147,10 +183,35 @@ function availableCondition(minimum: boolean): Parameters<typeof condition>[1] {
   };
 }
 
-function progress(done: boolean, set: string): { reason: string; message: string } {
+function progress(
+  done: boolean,
+  set: KubeObject | undefined,
+  paused: boolean,
+): Parameters<typeof condition>[1] {
+  const type = 'Progressing';
+  if (paused) return { type, status: 'Unknown', reason: 'DeploymentPaused', message: 'Deployment is paused' };
+  const name = set === undefined ? '' : nameOf(set);
   return done
-    ? { reason: 'NewReplicaSetAvailable', message: `ReplicaSet "${set}" has successfully progressed.` }
-    : { reason: 'ReplicaSetUpdated', message: `ReplicaSet "${set}" is progressing.` };
+    ? {
+        type,
+        status: 'True',
+        reason: 'NewReplicaSetAvailable',
+        message: `ReplicaSet "${name}" has successfully progressed.`,
+      }
+    : {
+        type,
+        status: 'True',
+        reason: 'ReplicaSetUpdated',
+        message: `ReplicaSet "${name}" is progressing.`,
+      };
+}
+
+/** What a set keeps of its deployment: `kubernetes.io/change-cause`, for `kubectl rollout history`, among others. */
+function historyAnnotations(deployment: KubeObject): Readonly<Record<string, string>> {
+  const own = new Set([revisionAnnotation, 'kubectl.kubernetes.io/last-applied-configuration']);
+  return Object.fromEntries(
+    Object.entries(deployment.metadata.annotations ?? {}).filter(([name]) => !own.has(name)),
+  );
 }
 
 function revisionOf(set: KubeObject): number {
@@ -160,7 +221,7 @@ function revisionOf(set: KubeObject): number {
 /** Ten characters that a label and a name may hold. */
 function templateHash(deployment: KubeObject): string {
   const digest = createHash('sha256')
-    .update(JSON.stringify(objectAt(deployment, 'spec', 'template')))
+    .update(canonicalText(objectAt(deployment, 'spec', 'template')))
     .digest();
   return BigInt(`0x${digest.subarray(0, 8).toString('hex')}`)
     .toString(36)

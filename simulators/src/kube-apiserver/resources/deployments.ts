@@ -5,7 +5,7 @@ import { workloadSchema } from '../patch/merge-schema.ts';
 import { ageColumn, integer, podTemplateColumns, text } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
-import { defaultTemplate, validateWorkload } from './workload-spec.ts';
+import { defaultTemplate, validateWorkload, workloadScale } from './workload-spec.ts';
 
 export const deployments: ResourceDefinition = defineResource({
   group: 'apps',
@@ -16,6 +16,7 @@ export const deployments: ResourceDefinition = defineResource({
   shortNames: ['deploy'],
   categories: ['all'],
   hasStatus: true,
+  scale: workloadScale,
   mergeSchema: workloadSchema,
   columns: [
     text(

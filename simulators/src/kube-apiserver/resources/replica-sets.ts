@@ -3,7 +3,7 @@ import { workloadSchema } from '../patch/merge-schema.ts';
 import { ageColumn, integer, podTemplateColumns } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
-import { defaultTemplate, validateWorkload } from './workload-spec.ts';
+import { defaultTemplate, validateWorkload, workloadScale } from './workload-spec.ts';
 
 export const replicaSets: ResourceDefinition = defineResource({
   group: 'apps',
@@ -14,6 +14,7 @@ export const replicaSets: ResourceDefinition = defineResource({
   shortNames: ['rs'],
   categories: ['all'],
   hasStatus: true,
+  scale: workloadScale,
   mergeSchema: workloadSchema,
   columns: [
     integer('Desired', (set) => numberAt(set, 'spec', 'replicas')),

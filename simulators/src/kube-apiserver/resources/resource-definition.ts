@@ -41,6 +41,14 @@ export interface AdmissionContext {
   allocateClusterIp(): string;
 }
 
+/** Where `/scale` reads and writes; paths are of field names. */
+export interface ScalePaths {
+  readonly specReplicas: readonly string[];
+  readonly statusReplicas: readonly string[];
+  /** As in a query: `app=web`. */
+  selector(object: KubeObject): string;
+}
+
 export interface ResourceDefinition {
   /** Empty for the core group. */
   readonly group: string;
@@ -57,6 +65,8 @@ export interface ResourceDefinition {
   readonly hasStatus: boolean;
   /** After NAME, which every resource has, and before AGE if `ages`. */
   readonly columns: readonly Column[];
+  /** Undefined: it has no `/scale`. */
+  readonly scale: ScalePaths | undefined;
   readonly selectableFields: Readonly<Record<string, FieldReader>>;
   /** How strategic merge patch treats lists; undefined: this kind takes JSON and merge patches only. */
   readonly mergeSchema: MergeSchema | undefined;
@@ -85,6 +95,7 @@ export function defineResource(
     categories: [],
     verbs: everyVerb,
     hasStatus: false,
+    scale: undefined,
     columns: [],
     selectableFields: {},
     mergeSchema: undefined,

@@ -3,9 +3,16 @@ import type { StatusCause } from '../api-error.ts';
 import { at, objectAt } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import type { KubeObject, StringMap } from '../kube-object.ts';
-import { labelSelectorOf } from '../selectors/label-selector.ts';
+import { formatLabelSelector, labelSelectorOf } from '../selectors/label-selector.ts';
 import { defaultTemplateSpec } from './pod-spec.ts';
+import type { ScalePaths } from './resource-definition.ts';
 import { immutableField, validatePodSpec, validateSelector } from './validation.ts';
+
+export const workloadScale: ScalePaths = {
+  specReplicas: ['spec', 'replicas'],
+  statusReplicas: ['status', 'replicas'],
+  selector: (object) => formatLabelSelector(at(object, 'spec', 'selector')),
+};
 
 export function defaultTemplate(template: JsonObject): JsonObject {
   return {

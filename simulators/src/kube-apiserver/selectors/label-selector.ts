@@ -36,6 +36,28 @@ export function labelSelectorOf(selector: Json | undefined): LabelSelector {
     wanted.every(([key, value]) => labels[key] === value) && expressions.every((matches) => matches(labels));
 }
 
+/** The text of a LabelSelector object, as `parseLabelSelector` reads it; sorted by key. */
+export function formatLabelSelector(selector: Json | undefined): string {
+  const labels = Object.entries(objectAt(selector, 'matchLabels')).map(
+    ([key, value]) => `${key}=${String(value)}`,
+  );
+  const expressions = listAt(selector, 'matchExpressions').map((expression) => {
+    const key = textAt(expression, 'key');
+    const values = listAt(expression, 'values').map(String).toSorted().join(',');
+    switch (textAt(expression, 'operator')) {
+      case 'In':
+        return `${key} in (${values})`;
+      case 'NotIn':
+        return `${key} notin (${values})`;
+      case 'DoesNotExist':
+        return `!${key}`;
+      default:
+        return key;
+    }
+  });
+  return [...labels, ...expressions].toSorted().join(',');
+}
+
 function parseRequirement(tokens: Tokens): LabelSelector {
   const negated = tokens.accept('!');
   const key = tokens.word('identifier');

@@ -53,7 +53,10 @@ export async function servePatch(exchange: ResourceExchange): Promise<void> {
   await reply.json(200, formObject(exchange, patched));
 }
 
-function patcher(type: string, schema: MergeSchema | undefined): (current: KubeObject, patch: Json) => Json {
+export function patcher(
+  type: string,
+  schema: MergeSchema | undefined,
+): (current: KubeObject, patch: Json) => Json {
   if (type === jsonPatch) return applyJsonPatch;
   if (type === mergePatch) return applyMergePatch;
   if (type !== strategicMergePatch || schema === undefined) {
@@ -95,6 +98,6 @@ function inNamespace({ definition, info }: ResourceExchange, object: KubeObject)
   });
 }
 
-function writeOptions({ info, query }: ResourceExchange): WriteOptions {
+export function writeOptions({ info, query }: ResourceExchange): WriteOptions {
   return { scope: info.subresource === 'status' ? 'status' : 'main', dryRun: isDryRun(query) };
 }

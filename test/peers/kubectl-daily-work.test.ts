@@ -1,0 +1,89 @@
+// What people do with kubectl every day, on the simulated apiserver, word for word as on a cluster.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { manifest, openBench } from './kubectl-bench.ts';
+import { kubectlMinors, obtainKubectl } from './obtain-kubectl.ts';
+
+for (const minor of kubectlMinors) {
+  describe(`kubectl ${minor}`, { concurrency: 2 }, async () => {
+    const kubectl = await obtainKubectl(minor);
+
+    test('scales, and only when the number is the expected one', async () => {
+      await using bench = await openBench(kubectl);
+      const { run, fail } = bench;
+      await run('apply -f -', manifest('nginx:1'));
+      assert.equal(await run('scale deployment shop --replicas 3'), 'deployment.apps/shop scaled\n');
+      assert.match(
+        await fail('scale deployment shop --current-replicas 7 --replicas 1'),
+        /Expected replicas to be 7, was 3/,
+      );
+      await run('rollout status deployment shop --timeout 10s');
+      assert.equal(await run('get deployment shop -o jsonpath={.status.readyReplicas}'), '3');
+      assert.equal(
+        await run('get deployment shop --subresource scale -o jsonpath={.status.selector}'),
+        'app=shop',
+      );
+    });
+
+    test('rolls out, remembers revisions with their causes, restarts, pauses and goes back', async () => {
+      await using bench = await openBench(kubectl);
+      const { run } = bench;
+      const settled = async () =>
+        assert.match(await run('rollout status deployment shop --timeout 10s'), /successfully rolled out/);
+      await run('apply -f -', manifest('nginx:1'));
+      await settled();
+      await run('set image deployment/shop main=nginx:2');
+      await run('annotate deployment shop kubernetes.io/change-cause=second');
+      await settled();
+      assert.equal(
+        await run('rollout history deployment shop'),
+        'deployment.apps/shop \nREVISION  CHANGE-CAUSE\n1         <none>\n2         second\n\n',
+      );
+      assert.match(await run('rollout history deployment shop --revision 1'), /Image:\tnginx:1\n/);
+      assert.equal(await run('rollout restart deployment shop'), 'deployment.apps/shop restarted\n');
+      await settled();
+      assert.equal(
+        await run('rollout undo deployment shop --to-revision 1'),
+        'deployment.apps/shop rolled back\n',
+      );
+      await settled();
+      assert.match(await run('rollout history deployment shop'), /^2 +second\n3 +second\n4 +\S+\n\n$/m);
+      assert.equal(await run('rollout pause deployment shop'), 'deployment.apps/shop paused\n');
+      await run('set image deployment/shop main=nginx:9');
+      assert.equal(await run('rollout resume deployment shop'), 'deployment.apps/shop resumed\n');
+      await settled();
+      assert.match(await run('get deployment shop -o wide'), /nginx:9/);
+    });
+
+    test('shows what a write would do, and does none of it: diff and --dry-run=server', async () => {
+      await using bench = await openBench(kubectl);
+      const { run } = bench;
+      await run('apply -f -', manifest('nginx:1'));
+      const diff = await bench.try('diff -f -', manifest('nginx:2'));
+      assert.equal(diff.code, 1, diff.stderr);
+      assert.match(diff.stdout, /^- +image: nginx:1\n\+ +image: nginx:2$/m);
+      assert.equal((await bench.try('diff -f -', manifest('nginx:1'))).code, 0);
+      for (const command of [
+        'create configmap made --from-literal a=b',
+        'scale deployment shop --replicas 9',
+        'label deployment shop tier=front',
+        'set image deployment/shop main=nginx:7',
+        'delete service shop',
+      ])
+        assert.match(await run(`${command} --dry-run=server`), /\(server dry run\)|\(dry run\)/);
+      assert.equal(
+        await run('apply --dry-run=server -f -', manifest('nginx:2')),
+        'deployment.apps/shop configured (server dry run)\nservice/shop unchanged (server dry run)\n',
+      );
+      await run('get service shop');
+      assert.match(await bench.fail('get configmap made'), /not found/);
+      assert.equal(
+        await run(
+          'get deployment shop -o jsonpath={.spec.replicas},{.spec.template.spec.containers[0].image}',
+        ),
+        '2,nginx:1',
+      );
+    });
+  });
+}
