@@ -18,7 +18,8 @@ test('a socket that stays open is named with both its ends and its state', async
   await once(client, 'connect');
   await server.waitForOpen(1);
   await assert.rejects(baseline.returned({ timeoutMs: 30 }), (error: Error) => {
-    assert.match(error.message, /Still there after 30 ms:\n2 more TCPSocketWrap/);
+    // A busy machine may still hold the finished request to connect, too.
+    assert.match(error.message, /^Still there after 30 ms:\n(?:1 more ConnectWrap\n)?2 more TCPSocketWrap\n/);
     const line = `TCP 127.0.0.1:${client.localPort} -> 127.0.0.1:${server.port} ESTABLISHED`;
     assert.ok(process.platform !== 'linux' || error.message.includes(line), error.message);
     return true;
