@@ -3,12 +3,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commandLinePage } from './docs/cli.ts';
+import { configurationPage } from './docs/configuration.ts';
 import { errorsPage } from './docs/errors.ts';
 import { metricsPage } from './docs/metrics.ts';
 import type { Page } from './docs/page.ts';
 import { repositoryRoot } from './repository.ts';
 
-const pages: readonly Page[] = [errorsPage, metricsPage, commandLinePage];
+const pages: readonly Page[] = [errorsPage, metricsPage, commandLinePage, configurationPage];
 
 const checkOnly = process.argv.includes('--check');
 for (const page of pages) {

@@ -1,6 +1,8 @@
 export { explainAccess, listAccess, readAccessQuestion } from './authorization/explain-access.ts';
 export type { AccessAnswer, AccessQuestion, RuleSummary } from './authorization/explain-access.ts';
 export { Policy } from './authorization/policy.ts';
+export { checkGateway } from './check.ts';
+export type { GatewayCheck } from './check.ts';
 export { pathNameOf } from './clusters/path-name.ts';
 export { errorCatalogue } from './error-catalogue.ts';
 export { GatewayError, gatewayErrors } from './errors.ts';
@@ -11,5 +13,5 @@ export { identityModes } from './identity/identity-mode.ts';
 export type { IdentityMode } from './identity/identity-mode.ts';
 export { describeGatewayMetrics } from './observability/metric-list.ts';
 export type { MetricDescription } from './observability/metric-list.ts';
-export { gatewayOptionsSchema, parseGatewayOptions } from './options.ts';
+export { gatewayFieldsSchema, gatewayOptionsSchema, parseGatewayOptions } from './options.ts';
 export type { GatewayOptions, GatewayOptionsInput } from './options.ts';

@@ -7,13 +7,14 @@
 //   tls: { certFile }                --tls-cert-file <file>
 //   limits: { maxIdle }              --max-idle <number>           under a heading of its own
 
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { formatDuration, parseDuration } from './duration.ts';
 
 /** The part of a JSON schema that an options schema uses. */
-interface OptionSchema {
+export interface OptionSchema {
   readonly type?: string;
   readonly description?: string;
+  readonly format?: string;
   readonly default?: unknown;
   readonly enum?: readonly unknown[];
   readonly items?: OptionSchema;
@@ -27,6 +28,9 @@ export interface SchemaOption {
   readonly option: Option;
   /** Whether the program cannot do without; within an object that may be left out nothing is. */
   readonly required: boolean;
+  /** Whether it names a file, or a list of them. */
+  readonly isFile: boolean;
+  readonly schema: OptionSchema;
 }
 
 export interface DescribeRules {
@@ -59,7 +63,13 @@ function describeProperties(
     const option = newOption(named.join('-'), property, isDuration(name, property));
     const required = path.length === 0 && (schema.required?.includes(name) ?? false);
     return [
-      { path: inner, option: option.env(`${rules.envPrefix}${named.join('_').toUpperCase()}`), required },
+      {
+        path: inner,
+        option: option.env(`${rules.envPrefix}${named.join('_').toUpperCase()}`),
+        required,
+        isFile: (property.items ?? property).format === 'path',
+        schema: property,
+      },
     ];
   });
 }
@@ -72,35 +82,6 @@ function wordsOf(name: string, schema: OptionSchema): string[] {
       ? name.replace(/s$/, '')
       : name;
   return said.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
-}
-
-/** What the command line and the environment said, as the nested object that the program parses. Defaults are left to it. */
-export function collectOptions(command: Command, options: readonly SchemaOption[]): Record<string, unknown> {
-  const collected: Record<string, unknown> = {};
-  for (const { path, option, required } of options) {
-    const name = option.attributeName();
-    const source = command.getOptionValueSource(name);
-    if (source !== 'cli' && source !== 'env') {
-      // Here and not by commander's own check, which comes before a mistyped flag is noticed.
-      if (required) command.error(`error: required option '${option.flags}' not specified`);
-      continue;
-    }
-    let at = collected;
-    for (const part of path.slice(0, -1)) {
-      const next = at[part];
-      at = isPlainObject(next) ? next : (at[part] = {});
-    }
-    at[path.at(-1) ?? ''] = command.getOptionValue(name);
-  }
-  return collected;
-}
-
-/** A complaint about the options object, with the flags in place of the paths that people never see. */
-export function nameFlags(message: string, options: readonly SchemaOption[]): string {
-  return message.replaceAll(/→ at ([\w.]+)/g, (whole, at: string) => {
-    const found = options.find(({ path }) => `${at}.`.startsWith(`${path.join('.')}.`));
-    return found === undefined ? whole : `→ ${found.option.long ?? whole}`;
-  });
 }
 
 function newOption(flag: string, schema: OptionSchema, duration: boolean): Option {
@@ -203,8 +184,4 @@ function isNumeric({ type }: OptionSchema): boolean {
 
 function isOptionSchema(value: unknown): value is OptionSchema {
   return typeof value === 'object' && value !== null;
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

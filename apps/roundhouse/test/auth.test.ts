@@ -89,6 +89,16 @@ suite('auth can-i', () => {
     assert.deepEqual([exitCode, stdout], [1, 'no: rule "x" denies it\n'], admin.requests.join());
   });
 
+  test('a configuration file names the file that is asked', async () => {
+    const config = join(folder, 'gateway.yaml');
+    const ask = () =>
+      runCaptured(['auth', 'can-i', 'get', 'pods', '--cluster', 'alpha', '--as', 'x', '--config', config]);
+    await writeFile(config, 'authorizationFile: rules.yaml\n');
+    assert.equal((await ask()).exitCode, 1);
+    await writeFile(config, 'kubeconfigs: [x]\n');
+    assert.equal((await ask()).exitCode, 3);
+  });
+
   test('a file that is wrong is exit 3 with its lines, what is left out is exit 2', async () => {
     const bad = join(folder, 'bad.yaml');
     await writeFile(bad, 'version: 1\nrule: []\n');

@@ -8,7 +8,13 @@ import { runCaptured } from './captured-terminal.ts';
 
 suite('help', async () => {
   const page = await readFile(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
-  for (const args of [[], ...commandList.map(({ name }) => [name]), ['auth', 'can-i'], ['help']]) {
+  for (const args of [
+    [],
+    ...commandList.map(({ name }) => [name]),
+    ['auth', 'can-i'],
+    ['config', 'view'],
+    ['help'],
+  ]) {
     test(`"${['roundhouse', ...args].join(' ')} --help" is what docs/cli.md says`, async () => {
       const { stdout } = await runCaptured([...args, '--help']);
       assert.ok(

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Command } from 'commander';
 import { formatDuration, parseDuration } from '../src/duration.ts';
-import { collectOptions, describeOptions } from '../src/schema-options.ts';
+import { readLayers } from '../src/configuration/layers.ts';
+import { describeOptions } from '../src/schema-options.ts';
 
 const schema = {
   type: 'object',
@@ -37,7 +38,10 @@ const schema = {
   },
 };
 
-function parse(args: readonly string[], env: Readonly<Record<string, string>> = {}): Record<string, unknown> {
+async function parse(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Readonly<Record<string, unknown>>> {
   const command = new Command('x').exitOverride().configureOutput({ writeErr: () => {} });
   const options = describeOptions(schema, { envPrefix: 'RH_TEST_', headings: { limits: 'Limits:' } });
   for (const { option } of options) command.addOption(option);
@@ -47,7 +51,7 @@ function parse(args: readonly string[], env: Readonly<Record<string, string>> = 
   } finally {
     for (const name of Object.keys(env)) delete process.env[name];
   }
-  return collectOptions(command, options);
+  return (await readLayers(command, options, undefined)).input;
 }
 
 suite('flags from an options schema', () => {
@@ -76,10 +80,10 @@ suite('flags from an options schema', () => {
     }
   });
 
-  test('only what was said reaches the program, nested as it parses it', () => {
-    assert.deepEqual(parse([]), {});
+  test('only what was said reaches the program, nested as it parses it', async () => {
+    assert.deepEqual(await parse([]), {});
     assert.deepEqual(
-      parse([
+      await parse([
         '--kubeconfig',
         'a',
         'b',
@@ -102,9 +106,9 @@ suite('flags from an options schema', () => {
     );
   });
 
-  test('addresses, records and nested names are taken apart', () => {
+  test('addresses, records and nested names are taken apart', async () => {
     assert.deepEqual(
-      parse([
+      await parse([
         '--listen',
         '[::1]:0',
         '--cluster-identity',
@@ -121,14 +125,14 @@ suite('flags from an options schema', () => {
     );
   });
 
-  test('the environment counts where no flag does', () => {
+  test('the environment counts where no flag does', async () => {
     const env = { RH_TEST_KUBECONFIG: 'a,b', RH_TEST_DRAIN_TIMEOUT: '5m', RH_TEST_MAX_IDLE: '9' };
-    assert.deepEqual(parse([], env), {
+    assert.deepEqual(await parse([], env), {
       kubeconfigs: ['a', 'b'],
       drainTimeoutMs: 300_000,
       limits: { maxIdle: 9 },
     });
-    assert.deepEqual(parse(['--max-idle', '1'], { RH_TEST_MAX_IDLE: '9' }), {
+    assert.deepEqual(await parse(['--max-idle', '1'], { RH_TEST_MAX_IDLE: '9' }), {
       limits: { maxIdle: 1 },
     });
   });
@@ -143,8 +147,8 @@ suite('flags from an options schema', () => {
     ['--cluster-identity', 'alpha'],
     ['--max-idle', ''],
   ]) {
-    test(`"${args.join(' ')}" is refused`, () => {
-      assert.throws(() => parse(args), /is invalid/);
+    test(`"${args.join(' ')}" is refused`, async () => {
+      await assert.rejects(() => parse(args), /is invalid/);
     });
   }
 

@@ -81,20 +81,20 @@ export class YamlDocument {
       const { path } = issue;
       if (issue.code !== 'unrecognized_keys') {
         return [
-          `line ${this.#lineOf(path)}: ${path.length === 0 ? '' : `${pathText(path)}: `}${issue.message}`,
+          `line ${this.lineOf(path)}: ${path.length === 0 ? '' : `${pathText(path)}: `}${issue.message}`,
         ];
       }
       const known = knownKeys(schema, path);
       return issue.keys.map((key) => {
         const meant = closestName(key, known);
         const hint = meant === undefined ? `there is ${known.join(', ')}` : `did you mean ${meant}?`;
-        return `line ${this.#lineOf(path, key)}: unknown key ${pathText([...path, key])}; ${hint}`;
+        return `line ${this.lineOf(path, key)}: unknown key ${pathText([...path, key])}; ${hint}`;
       });
     });
   }
 
   /** Of the value at the path, or of the nearest one above it; of a key in it when one is given. */
-  #lineOf(path: Path, key?: string): number {
+  lineOf(path: Path, key?: string): number {
     for (let length = path.length; length >= 0; length -= 1) {
       const node = length === 0 ? this.#document.contents : this.#document.getIn(path.slice(0, length), true);
       const keyNode =

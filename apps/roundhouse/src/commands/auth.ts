@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { Option, type Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { AccessAnswer, RuleSummary } from '@roundhouse/gateway';
 import { field, rowsOf, type Row } from '../admin-answer.ts';
 import { AnswerIsNo, CommandError } from '../command-error.ts';
@@ -16,6 +16,7 @@ interface Flags extends AdminOptions {
   readonly namespace?: string;
   readonly subresource?: string;
   readonly authorization?: string;
+  readonly config?: string;
   readonly list?: boolean;
   readonly output: 'text' | 'json';
 }
@@ -35,6 +36,7 @@ export const authCommand: CommandModule = {
       .option('-n, --namespace <name>', 'left out: in none, or in all of them')
       .option('--subresource <name>', 'for example log, exec, scale')
       .option('--authorization <file>', 'ask this authorisation file, and not a running gateway')
+      .option('--config <file>', 'ask the authorisation file that this configuration file names')
       .option('--list', 'list the rules that speak of the user')
       .addOption(
         new Option('-o, --output <format>', 'how to print').choices(['text', 'json']).default('text'),
@@ -148,9 +150,23 @@ function ruleTable(rows: readonly Row[], terminal: Terminal): string {
 
 /** A file, or the running gateway; the answer has the same form. */
 async function ask(query: URLSearchParams, flags: Flags, signal: AbortSignal): Promise<unknown> {
-  if (flags.authorization === undefined)
-    return await readAdmin(flags, `/debug/authorization?${query.toString()}`, signal);
-  return await askFile(flags.authorization, query);
+  const file = flags.authorization ?? (flags.config === undefined ? undefined : await namedIn(flags.config));
+  return file === undefined
+    ? await readAdmin(flags, `/debug/authorization?${query.toString()}`, signal)
+    : await askFile(file, query);
+}
+
+async function namedIn(configFile: string): Promise<string> {
+  const [{ describeGatewayOptions }, { readLayers }] = await Promise.all([
+    import('../configuration/gateway-options.ts'),
+    import('../configuration/layers.ts'),
+  ]);
+  const options = describeGatewayOptions().filter(({ path }) => path.join('.') === 'authorizationFile');
+  // A command that has none of the flags: what counts is the file.
+  const { input } = await readLayers(new Command(), options, configFile);
+  const { authorizationFile } = input;
+  if (typeof authorizationFile === 'string') return authorizationFile;
+  throw new CommandError('configuration', `the configuration file ${configFile} names no authorizationFile`);
 }
 
 async function askFile(

@@ -45,6 +45,12 @@ export const commandList: readonly CommandEntry[] = [
     load: async () => (await import('./auth.ts')).authCommand,
   },
   {
+    name: 'config',
+    summary: "show the gateway's configuration and where each value comes from",
+    group: tool,
+    load: async () => (await import('./config.ts')).configCommand,
+  },
+  {
     name: 'explain',
     summary: 'say what an error code means and what to do',
     group: tool,

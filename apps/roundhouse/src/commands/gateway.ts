@@ -2,19 +2,22 @@
 
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { Gateway, gatewayOptionsSchema, parseGatewayOptions } from '@roundhouse/gateway';
+import { Gateway, checkGateway, parseGatewayOptions } from '@roundhouse/gateway';
 import type { Context } from '../context.ts';
 import { CommandError } from '../command-error.ts';
 import { isCatalogued } from '../catalogued-error.ts';
-import { collectOptions, describeOptions, nameFlags, type SchemaOption } from '../schema-options.ts';
+import { describeGatewayOptions } from '../configuration/gateway-options.ts';
+import { namePlaces, readLayers } from '../configuration/layers.ts';
+import type { Terminal } from '../output/terminal.ts';
 import type { CommandModule } from './command-module.ts';
+import { configOption } from './config.ts';
 
 export const gatewayCommand: CommandModule = {
   define(command: Command, { terminal, signal }: Context): void {
-    const options = describeOptions(gatewayOptionsSchema.toJSONSchema({ io: 'input' }), {
-      envPrefix: 'ROUNDHOUSE_GATEWAY_',
-      headings: { limits: 'Limits:' },
-    });
+    const options = describeGatewayOptions();
+    command
+      .addOption(configOption())
+      .option('--check', 'read everything that is named, say what is wrong with it, and end');
     for (const { option } of options) command.addOption(option);
     command
       .addHelpText(
@@ -25,11 +28,28 @@ The first SIGINT or SIGTERM drains what is under way, the second one ends the pr
 
 Examples:
   roundhouse gateway --kubeconfig ~/.kube/config
+  roundhouse gateway --config gateway.yaml --check
   roundhouse gateway --kubeconfig clusters.yaml --listen 0.0.0.0:8443 \\
     --tls-cert-file tls.crt --tls-key-file tls.key --token-file users.csv`,
       )
-      .action(async () => {
-        await using gateway = await open(collectOptions(command, options), options);
+      .action(async ({ config, check }: { config?: string; check?: boolean }) => {
+        const layers = await readLayers(command, options, config);
+        const blamed = async <T>(work: () => Promise<T>): Promise<T> => {
+          try {
+            return await work();
+          } catch (error) {
+            // What keeps a gateway from starting is something that it was given: a file, an address, an option.
+            if (!isCatalogued(error)) throw error;
+            throw new CommandError('configuration', namePlaces(error.message, options, layers), {
+              cause: error,
+            });
+          }
+        };
+        if (check === true) {
+          await blamed(() => checkAll(layers.input, terminal));
+          return;
+        }
+        await using gateway = await blamed(() => Gateway.open(parseGatewayOptions(layers.input)));
         terminal.note(
           `Serving ${gateway.clusters.length} clusters at ${gateway.url}, admin at ${gateway.adminUrl}`,
         );
@@ -38,12 +58,8 @@ Examples:
   },
 };
 
-/** What keeps a gateway from starting is something that it was given: a file, an address, an option. */
-async function open(input: Record<string, unknown>, options: readonly SchemaOption[]): Promise<Gateway> {
-  try {
-    return await Gateway.open(parseGatewayOptions(input));
-  } catch (error) {
-    if (!isCatalogued(error)) throw error;
-    throw new CommandError('configuration', nameFlags(error.message, options), { cause: error });
-  }
+async function checkAll(input: Readonly<Record<string, unknown>>, terminal: Terminal): Promise<void> {
+  const { clusters, refused } = await checkGateway(parseGatewayOptions(input));
+  for (const { name, reason } of refused) terminal.note(`${name} would not be served: ${reason}`);
+  terminal.note(`The configuration is good; ${clusters.length} clusters would be served.`);
 }

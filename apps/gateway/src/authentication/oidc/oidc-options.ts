@@ -1,6 +1,7 @@
 /** What the gateway is told about an issuer; the names are those of the kube-apiserver's `--oidc-...` flags where it has them. */
 
 import { z } from 'zod';
+import { filePath } from '../../file-path.ts';
 
 /** Asymmetric ones only: with a shared secret everybody who verifies could sign. */
 const signingAlgorithms = [
@@ -27,11 +28,7 @@ export const oidcOptionsSchema = z.strictObject({
     .refine((text) => !/[?#]/.test(text), 'an issuer has neither query nor fragment')
     .describe('callers by tokens of this OIDC issuer; its URL exactly as tokens have it'),
   audiences: z.array(z.string().min(1)).min(1).describe('for whom a token must be made: one of these'),
-  caFile: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("CA of the issuer's certificate; without it, the roots of Node.js"),
+  caFile: filePath.optional().describe("CA of the issuer's certificate; without it, the roots of Node.js"),
   usernameClaim: z.string().min(1).default('sub').describe('the claim that names the user'),
   usernamePrefix: z
     .string()

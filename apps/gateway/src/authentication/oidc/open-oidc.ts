@@ -26,19 +26,8 @@ export async function openOidc(
   scope: Scope,
   follow: { readonly intervalMs: number; readonly log: Logger },
 ): Promise<OpenOidc> {
-  const { issuer, caFile, usernameClaim, usernamePrefix, groupsClaim } = options;
-  const ca =
-    caFile === undefined
-      ? undefined
-      : scope.use(
-          'issuer CA',
-          await FollowedFile.open({
-            ...follow,
-            what: 'issuer CA',
-            path: caFile,
-            load: async (read) => TlsMaterial.fromPem({ ca: await read(caFile) }),
-          }),
-        );
+  const { issuer, usernameClaim, usernamePrefix, groupsClaim } = options;
+  const ca = await openIssuerCa(options, scope, follow);
   const verified = new VerifiedTokens(maxVerifiedTokens);
   const keys = scope.use(
     'issuer keys',
@@ -57,4 +46,22 @@ export async function openOidc(
     keys,
     files: ca === undefined ? [] : [ca],
   };
+}
+
+/** @throws ERR_RH_FILE_UNUSABLE */
+export async function openIssuerCa(
+  { caFile }: Pick<OidcOptions, 'caFile'>,
+  scope: Scope,
+  follow: { readonly intervalMs: number; readonly log: Logger },
+): Promise<FollowedFile<TlsMaterial> | undefined> {
+  if (caFile === undefined) {
+    return undefined;
+  }
+  const ca = await FollowedFile.open({
+    ...follow,
+    what: 'issuer CA',
+    path: caFile,
+    load: async (read) => TlsMaterial.fromPem({ ca: await read(caFile) }),
+  });
+  return scope.use('issuer CA', ca);
 }
