@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
-import { createServer, connect } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { openFolder, startDemo, type RunningDemo } from './running-demo.ts';
@@ -23,18 +23,6 @@ async function openWatch(demo: RunningDemo): Promise<IncomingMessage> {
   response.on('error', () => {});
   response.resume();
   return response;
-}
-
-async function isFree(url: string): Promise<boolean> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return false;
-  } catch {
-    return true;
-  } finally {
-    socket.destroy();
-  }
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -65,7 +53,8 @@ suite('the demo', () => {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    test(`${signal} leaves nothing behind, open watches or not: no file, no port, exit 0`, async () => {
+    // That its ports are free needs no look: the process is gone, and others may have taken them by then.
+    test(`${signal} ends it in order, open watches or not: exit 0, and no file is left`, async () => {
       await using folder = await openFolder();
       await using demo = await startDemo(folder.path);
       const watch = await openWatch(demo);
@@ -73,8 +62,6 @@ suite('the demo', () => {
       assert.deepEqual(await demo.exit, { code: 0, signal: null }, demo.output());
       assert.ok(watch.closed || watch.destroyed || watch.readableEnded || (await once(watch, 'close')));
       assert.equal(await exists(folder.path), false);
-      assert.ok(await isFree(demo.gatewayUrl));
-      assert.ok(await isFree(demo.adminUrl));
     });
   }
 
