@@ -127,6 +127,12 @@ export const gatewayErrors = {
     retry: 'never',
     httpStatus: 504,
   },
+  ERR_RH_AUDIT_UNAVAILABLE: {
+    summary: 'The audit log cannot be written, and requests without a line in it are not wanted.',
+    remedy: 'Make room for it or correct its path; requests are served again as soon as a line is written.',
+    retry: 'after',
+    httpStatus: 503,
+  },
   ERR_RH_SHUTTING_DOWN: {
     summary: 'The gateway is shutting down.',
     remedy: 'Send the request again: another replica or the next start serves it.',

@@ -28,6 +28,10 @@ export interface Exchange {
   rule?: string | undefined;
   /** From clusters. */
   cluster?: Cluster;
+  /** From the listener: the trace that the client says the request belongs to. */
+  traceId?: string | undefined;
+  /** From forwarding: by which the cluster's own audit log knows the request. */
+  upstreamAuditId?: string | undefined;
   /** From forwarding: bytes of the request body. */
   bytesIn: number;
   /** What went wrong, wherever it did. */

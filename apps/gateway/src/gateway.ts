@@ -7,6 +7,7 @@ import { AdminServer, Health, Metrics, Scope, createLogger } from '@roundhouse/p
 import type { Logger } from '@roundhouse/process';
 import { TransportPool } from '@roundhouse/transport';
 import type { PoolSnapshot } from '@roundhouse/transport';
+import { AuditLog } from './observability/audit-log.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Cluster } from './clusters/cluster.ts';
 import { ClusterRegistry } from './clusters/cluster-registry.ts';
@@ -80,6 +81,15 @@ export class Gateway implements AsyncDisposable {
     return this.#closing;
   }
 
+  get hasAuditLog(): boolean {
+    return this.#parts.audit !== undefined;
+  }
+
+  /** For SIGHUP: the audit log goes on in the file that has its name now. */
+  reopenLogs(): void {
+    this.#parts.audit?.reopen();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -110,6 +120,7 @@ interface Parts {
   readonly open: OpenExchanges;
   readonly listener: FrontListener;
   readonly admin: AdminServer;
+  readonly audit: AuditLog | undefined;
 }
 
 /** In order of need; the scope closes it the other way round, the admin listener among the last, so that one can look. */
@@ -128,6 +139,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
     }
   });
   const { authenticator } = front;
+  const audit = await openAudit(options, log, scope);
   const registry = scope.use('clusters', openRegistry(options, authenticator, pool, log));
   const show = {
     clusters: () => registry,
@@ -137,13 +149,14 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   const gatewayMetrics = new GatewayMetrics(metrics, {
     ...show,
     frontConnections: () => state.listener?.connections ?? 0,
+    audit: () => audit?.numbers,
   });
   const admin = scope.use(
     'admin listener',
     await AdminServer.open({
       ...options.admin,
       option: '--admin',
-      ...healthOf(state, front),
+      ...healthOf(state, front, audit),
       metrics,
       routes: debugRoutes({
         ...show,
@@ -178,6 +191,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
     open,
     metrics: gatewayMetrics,
     accessLog: new AccessLog(log),
+    audit,
   };
   const listener = scope.use(
     'listener',
@@ -191,7 +205,18 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   );
   state.listener = listener;
   log.info({ url: listener.url, admin: admin.url, clusters: registry.size }, 'listening');
-  return { options, log, scope, state, pool, registry, open, listener, admin };
+  return { options, log, scope, state, pool, registry, open, listener, admin, audit };
+}
+
+/** Before the listener, so that it takes the last request's line, too. */
+async function openAudit(
+  { audit: { log: path, required, maxBufferBytes } }: GatewayOptions,
+  log: Logger,
+  scope: Scope,
+): Promise<AuditLog | undefined> {
+  return path === undefined
+    ? undefined
+    : scope.use('audit log', await AuditLog.open({ path, required, maxBufferBytes, log }));
 }
 
 function openRegistry(
@@ -217,7 +242,11 @@ function openRegistry(
   });
 }
 
-function healthOf(state: Parts['state'], { issuerKeys }: Front): { livez: Health; readyz: Health } {
+function healthOf(
+  state: Parts['state'],
+  { issuerKeys }: Front,
+  audit: AuditLog | undefined,
+): { livez: Health; readyz: Health } {
   const livez = new Health('livez');
   const readyz = new Health('readyz');
   readyz.add({
@@ -229,6 +258,9 @@ function healthOf(state: Parts['state'], { issuerKeys }: Front): { livez: Health
       name: 'oidc',
       check: () => (issuerKeys.lookup === undefined ? issuerKeys.error?.message : undefined),
     });
+  }
+  if (audit !== undefined) {
+    readyz.add({ name: 'audit', check: () => audit.refusal });
   }
   readyz.add({ name: 'shutdown', check: () => (state.stopping ? 'shutting down' : undefined) });
   return { livez, readyz };

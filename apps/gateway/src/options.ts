@@ -53,6 +53,23 @@ export const gatewayFieldsSchema = z.strictObject({
     .record(z.string(), z.enum(identityModes))
     .default({})
     .describe('who a cluster sees, where it differs from that'),
+  audit: z
+    .strictObject({
+      log: filePath
+        .optional()
+        .describe("audit log: one JSON line a request, appended to this file; '-' is stdout"),
+      required: z
+        .boolean()
+        .default(false)
+        .describe('refuse requests with 503 while the audit log cannot be written'),
+      maxBufferBytes: z
+        .int()
+        .min(65_536)
+        .max(1_073_741_824)
+        .default(8_388_608)
+        .describe('lines that wait to be written; what does not fit is lost and counted'),
+    })
+    .prefault({}),
   admin: z
     .strictObject({ host: z.string().min(1).default('127.0.0.1'), port: port.default(7480) })
     .prefault({})
@@ -154,6 +171,9 @@ export const gatewayOptionsSchema = gatewayFieldsSchema.superRefine((options, co
         'impersonate needs to know who is calling: give a client CA, a token file or an OIDC issuer',
       );
     }
+  }
+  if (options.audit.required && options.audit.log === undefined) {
+    add(['audit', 'required'], 'there is no audit log: name one');
   }
   if (options.limits.maxIdleTransports > options.limits.maxTransports) {
     add(['limits', 'maxIdleTransports'], 'cannot be larger than maxTransports');

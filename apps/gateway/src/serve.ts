@@ -1,6 +1,8 @@
 /** The way of a request through the rooms. Whatever a room throws becomes the answer; whatever happens is counted once. */
 
 import { randomBytes } from 'node:crypto';
+import type { AuditLog } from './observability/audit-log.ts';
+import { auditOutcome, auditRecord } from './observability/audit-record.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import type { ClusterRegistry } from './clusters/cluster-registry.ts';
@@ -14,6 +16,7 @@ import type { Incoming } from './listener/front-listener.ts';
 import { readFrontRequest } from './listener/front-request.ts';
 import type { FrontRequest } from './listener/front-request.ts';
 import type { Reply } from './listener/reply.ts';
+import { traceIdOf } from './listener/trace-context.ts';
 import type { AccessLog } from './observability/access-log.ts';
 import type { GatewayMetrics } from './observability/gateway-metrics.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
@@ -30,6 +33,8 @@ export interface Rooms {
   readonly open: OpenExchanges;
   readonly metrics: GatewayMetrics;
   readonly accessLog: AccessLog;
+  /** Undefined where none is wanted. */
+  readonly audit: AuditLog | undefined;
 }
 
 /** Never rejects. */
@@ -40,6 +45,7 @@ export async function serve(
   expectsContinue: boolean,
 ): Promise<void> {
   const exchange: Exchange = { id: requestId(), startedAt: performance.now(), reply, bytesIn: 0 };
+  reply.ownFields.push('X-Roundhouse-Request-Id', exchange.id);
   using releases = new DisposableStack();
   rooms.metrics.requestStarted();
   releases.defer(() => account(rooms, exchange));
@@ -47,6 +53,7 @@ export async function serve(
   try {
     const request = readFrontRequest(incoming, expectsContinue, rooms.maxHeadBytes);
     exchange.request = request;
+    exchange.traceId = traceIdOf(request.fields);
     guard(rooms, request);
     const caller = rooms.authenticator.authenticate(request);
     // Most callers are known at once, and a turn of the event loop is not free.
@@ -62,16 +69,26 @@ export async function serve(
     if (exchange.route.info.longRunning) {
       rooms.metrics.longRunningStarted(exchange);
       releases.defer(() => rooms.metrics.longRunningEnded(exchange));
+      rooms.audit?.write(auditRecord(exchange, 'Started'));
     }
     const { subject, route, cluster } = exchange;
-    const { error, bytesIn } = await forward(
-      { request, reply, subject, impersonates: subject !== exchange.caller, route, cluster },
+    const { error, bytesIn, upstreamAuditId } = await forward(
+      {
+        request,
+        reply,
+        subject,
+        impersonates: subject !== exchange.caller,
+        traced: exchange.traceId !== undefined,
+        route,
+        cluster,
+      },
       rooms.limits,
       (relay) => {
         entry.relay = relay;
       },
     );
     exchange.bytesIn = bytesIn;
+    exchange.upstreamAuditId = upstreamAuditId;
     if (error !== undefined) {
       exchange.error = error;
     }
@@ -82,10 +99,13 @@ export async function serve(
   }
 }
 
-function guard({ guarded }: Rooms, { host, origin }: FrontRequest): void {
+function guard({ guarded, audit }: Rooms, { host, origin }: FrontRequest): void {
   const reason = guarded ? refuseForeignPage(host, origin) : undefined;
   if (reason !== undefined) {
     throw new GatewayError('ERR_RH_FOREIGN_PAGE', reason);
+  }
+  if (audit?.refusal !== undefined) {
+    throw new GatewayError('ERR_RH_AUDIT_UNAVAILABLE', audit.refusal);
   }
 }
 
@@ -106,12 +126,16 @@ function refuse(reply: Reply, error: ReturnType<typeof asRoundhouseError>): void
   }
 }
 
-function account({ metrics, accessLog }: Rooms, exchange: Exchange): void {
+function account({ metrics, accessLog, audit }: Rooms, exchange: Exchange): void {
   const { reply, error, startedAt } = exchange;
   const durationMs = performance.now() - startedAt;
   const code = error?.httpStatus === 499 ? 499 : reply.status || 499;
   metrics.requestEnded(exchange, code, durationMs);
   accessLog.ended(exchange, code, durationMs);
+  audit?.write({
+    ...auditRecord(exchange, 'ResponseComplete'),
+    ...auditOutcome(exchange, code, durationMs),
+  });
 }
 
 function requestId(): string {

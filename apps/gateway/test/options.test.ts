@@ -30,6 +30,14 @@ test('what is unknown, impossible or unsafe is refused by name', () => {
     [{ ...minimal, identity: 'impersonate' }, 'impersonate needs to know who is calling'],
     [{ ...minimal, clusterIdentity: { alpha: 'impersonate' } }, 'impersonate needs to know who is calling'],
     [{ ...minimal, tls: { certFile: 'c' } }, 'keyFile'],
+    [{ ...minimal, authorizationFile: 'r' }, 'rules need to know who is calling'],
+    [{ ...minimal, audit: { required: true } }, 'there is no audit log'],
+    [
+      { ...minimal, oidc: { issuer: 'https://i', audiences: ['a'], algorithms: ['HS256'] } },
+      'oidc.algorithms[0]',
+    ],
+    [{ ...minimal, oidc: { issuer: 'https://i?x', audiences: ['a'] } }, 'neither query nor fragment'],
+    [{ ...minimal, oidc: { issuer: 'https://i', audiences: [] } }, 'oidc.audiences'],
   ] as const) {
     assert.throws(
       () => parseGatewayOptions(options),

@@ -1,5 +1,6 @@
 /** Sends a request on to its cluster and the answer back. Resolves when both sides are over. */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestOptions, RoundhouseError } from '@roundhouse/transport';
 import type { Caller } from '../authentication/caller.ts';
 import type { Cluster } from '../clusters/cluster.ts';
@@ -28,6 +29,8 @@ export interface Forwarding {
   /** In whose name: the caller, or whom the caller may act as. */
   readonly subject: Caller;
   readonly impersonates: boolean;
+  /** Whether the trace context that came is valid. */
+  readonly traced: boolean;
   readonly route: Route;
   readonly cluster: Cluster;
 }
@@ -36,6 +39,8 @@ export interface ForwardingResult {
   /** What went wrong; undefined when the client was served. */
   readonly error: RoundhouseError | undefined;
   readonly bytesIn: number;
+  /** By which the cluster's own audit log knows the request. */
+  readonly upstreamAuditId: string | undefined;
 }
 
 /**
@@ -43,7 +48,7 @@ export interface ForwardingResult {
  * @throws what refuses the request before anything was sent
  */
 export async function forward(
-  { request, reply, subject, impersonates, route, cluster }: Forwarding,
+  { request, reply, subject, impersonates, traced, route, cluster }: Forwarding,
   limits: ForwardingLimits,
   started: (relay: Pick<Relay, 'stop'>) => void,
 ): Promise<ForwardingResult> {
@@ -52,9 +57,10 @@ export async function forward(
     refuseWhereNobodyIsNamed(cluster);
   }
   const fields = [
-    ...clientFields(request, { impersonates }),
+    ...clientFields(request, { impersonates, traced }),
     ...outgoingIdentity(cluster, subject, request.authorization),
   ];
+  let upstreamAuditId: string | undefined;
   const relay = new Relay({
     reply,
     isWatch: route.info.verb === 'watch',
@@ -62,7 +68,10 @@ export async function forward(
     ownCredential: speaksWithOwnCredential(cluster.identityMode),
     cluster: cluster.name,
     clientStallTimeoutMs: limits.clientStallTimeoutMs,
-    onAnswer: () => cluster.answered(),
+    onAnswer: (headers) => {
+      cluster.answered();
+      upstreamAuditId = auditIdIn(headers);
+    },
   });
   started(relay);
   const body = bodyOf(request, reply, limits);
@@ -81,10 +90,16 @@ export async function forward(
     if (error !== undefined) {
       cluster.failed(error);
     }
-    return { error, bytesIn: body?.bytes ?? 0 };
+    return { error, bytesIn: body?.bytes ?? 0, upstreamAuditId };
   } finally {
     body?.destroy();
   }
+}
+
+/** For a log of ours, so not whatever a cluster may write there. */
+function auditIdIn(headers: IncomingHttpHeaders): string | undefined {
+  const value = headers['audit-id'];
+  return typeof value === 'string' && /^[\w.:-]{1,128}$/.test(value) ? value : undefined;
 }
 
 /** A cluster that is not told who is calling cannot be told that it is somebody else either. */

@@ -23,8 +23,8 @@ export interface RelayOptions {
   /** The cluster's name, for messages. */
   readonly cluster: string;
   readonly clientStallTimeoutMs: number;
-  /** The cluster has answered with this status. */
-  readonly onAnswer: (status: number) => void;
+  /** The cluster has answered with these fields. */
+  readonly onAnswer: (headers: IncomingHttpHeaders) => void;
 }
 
 export class Relay implements ResponseHandler {
@@ -93,7 +93,7 @@ export class Relay implements ResponseHandler {
 
   onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     const refusal = this.#refusalOf(status, headers);
-    this.#options.onAnswer(status);
+    this.#options.onAnswer(headers);
     if (refusal !== undefined) {
       controller.abort(refusal);
       return;

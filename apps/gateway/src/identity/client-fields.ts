@@ -6,6 +6,7 @@
 import { GatewayError } from '../errors.ts';
 import { forEachField } from '../listener/field-list.ts';
 import type { FrontRequest } from '../listener/front-request.ts';
+import { isTraceField } from '../listener/trace-context.ts';
 import {
   isFrontProxyField,
   isIdentityField,
@@ -46,12 +47,13 @@ const neverHopByHop: ReadonlySet<string> = new Set([
  * Without `Authorization`: what of it goes on is decided apart.
  *
  * @param impersonates the client may act as whom its fields name
+ * @param traced its trace context is valid
  *
  * @throws ERR_RH_REQUEST_MALFORMED, ERR_RH_IDENTITY_FIELD_REFUSED
  */
 export function clientFields(
   { fields, connectionNames, protocol }: FrontRequest,
-  { impersonates }: { readonly impersonates: boolean },
+  { impersonates, traced }: { readonly impersonates: boolean; readonly traced: boolean },
 ): string[] {
   refuseNamedByConnection(connectionNames);
   const kept: string[] = [];
@@ -73,7 +75,8 @@ export function clientFields(
       hopByHop.has(lower) ||
       connectionNames.includes(lower) ||
       normalised === 'authorization' ||
-      isFrontProxyField(normalised)
+      isFrontProxyField(normalised) ||
+      (!traced && isTraceField(lower))
     ) {
       return;
     }

@@ -6,6 +6,7 @@ import type { Reply } from './reply.ts';
 const maxLeftoverBytes = 262_144;
 
 export class Http1Reply implements Reply {
+  readonly ownFields: string[] = [];
   onDrain: (() => void) | undefined;
   onClosed: ((complete: boolean) => void) | undefined;
   readonly #response: ServerResponse;
@@ -55,7 +56,7 @@ export class Http1Reply implements Reply {
     const response = this.#response;
     const connection =
       this.#last || this.#closing() || this.#leavesBodyUnread() ? ['Connection', 'close'] : [];
-    response.writeHead(status, [...fields, ...connection]);
+    response.writeHead(status, [...fields, ...this.ownFields, ...connection]);
     if (flush) {
       response.flushHeaders();
     } else {

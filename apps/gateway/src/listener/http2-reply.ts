@@ -4,6 +4,7 @@ import { forEachField } from './field-list.ts';
 import type { Reply } from './reply.ts';
 
 export class Http2Reply implements Reply {
+  readonly ownFields: string[] = [];
   onDrain: (() => void) | undefined;
   onClosed: ((complete: boolean) => void) | undefined;
   readonly #stream: ServerHttp2Stream;
@@ -47,7 +48,7 @@ export class Http2Reply implements Reply {
 
   start(status: number, fields: readonly string[]): void {
     const headers: Record<string, string | string[]> = {};
-    forEachField(fields, (name, value) => {
+    forEachField([...fields, ...this.ownFields], (name, value) => {
       const lower = name.toLowerCase();
       const present = headers[lower];
       if (present === undefined) {

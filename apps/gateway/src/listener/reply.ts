@@ -9,6 +9,8 @@ export interface Reply {
   readonly closed: boolean;
   /** 0 until it has started. */
   readonly status: number;
+  /** Fields of our own, sent with whatever answer it is. */
+  readonly ownFields: string[];
   /** Of the body, as given to the connection. */
   readonly bytesOut: number;
   /** What comes behind on the same connection cannot be trusted or read: the connection ends with this answer. */

@@ -5,6 +5,7 @@
 
 import type { PoolSnapshot } from '@roundhouse/transport';
 import type { Counter, Gauge, Histogram, Metrics } from '@roundhouse/process';
+import type { AuditNumbers } from './audit-log.ts';
 import type { Cluster } from '../clusters/cluster.ts';
 import type { Exchange } from '../exchange.ts';
 import { verbLabel } from './verb-label.ts';
@@ -15,6 +16,8 @@ export interface GatewayMetricsSources {
   /** By path; whether what is in it now is in use. */
   readonly sources: () => Iterable<{ readonly path: string; readonly error: Error | undefined }>;
   readonly frontConnections: () => number;
+  /** Undefined without an audit log. */
+  readonly audit: () => AuditNumbers | undefined;
 }
 
 /** Names beyond this are counted together: clusters that come and go must not grow the registry for ever. */
@@ -69,6 +72,7 @@ export class GatewayMetrics {
     });
     exportClusters(metrics, sources);
     exportPool(metrics, sources);
+    exportAudit(metrics, sources);
   }
 
   requestStarted(): void {
@@ -229,6 +233,37 @@ function exportPool(metrics: Metrics, { pool, frontConnections }: GatewayMetrics
       },
     });
   }
+}
+
+function exportAudit(metrics: Metrics, { audit }: GatewayMetricsSources): void {
+  metrics.counter({
+    name: 'roundhouse_gateway_audit_lines_total',
+    help: 'Lines of the audit log, by what became of them.',
+    labelNames: ['outcome'],
+    collect() {
+      this.reset();
+      const numbers = audit();
+      if (numbers !== undefined) {
+        this.inc({ outcome: 'written' }, numbers.written);
+        this.inc({ outcome: 'dropped' }, numbers.dropped);
+      }
+    },
+  });
+  metrics.counter({
+    name: 'roundhouse_gateway_audit_write_errors_total',
+    help: 'Times that the audit log could not be written; what waits is tried again.',
+    collect() {
+      this.reset();
+      this.inc(audit()?.writeErrors ?? 0);
+    },
+  });
+  metrics.gauge({
+    name: 'roundhouse_gateway_audit_buffered_bytes',
+    help: 'Lines of the audit log that wait to be written.',
+    collect() {
+      this.set(audit()?.bufferedBytes ?? 0);
+    },
+  });
 }
 
 function* limited(clusters: Iterable<Cluster>): Generator<Cluster> {

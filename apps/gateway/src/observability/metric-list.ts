@@ -20,6 +20,7 @@ export function describeGatewayMetrics(): readonly MetricDescription[] {
     sources: () => [],
     pool: () => emptyPool,
     frontConnections: () => 0,
+    audit: () => undefined,
   });
   return metrics.describe().toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }

@@ -57,7 +57,7 @@ export function listenUpstream(options: Partial<RecordingServerOptions> = {}): P
   });
 }
 
-type RigOptions = Omit<Partial<GatewayOptionsInput>, 'tls'> & {
+type RigOptions = Omit<Partial<GatewayOptionsInput>, 'audit' | 'tls'> & {
   readonly handle?: RecordingServerOptions['handle'];
   readonly upstream?: Partial<RecordingServerOptions>;
   readonly contexts?: (upstream: RecordingServer) => Readonly<Record<string, ContextFields>>;
@@ -67,6 +67,8 @@ type RigOptions = Omit<Partial<GatewayOptionsInput>, 'tls'> & {
   readonly tokens?: readonly string[];
   /** The text of the authorisation file, which is `rules.yaml` in the folder. */
   readonly authorization?: string;
+  /** Given the folder. */
+  readonly audit?: (folder: string) => GatewayOptionsInput['audit'];
 };
 
 export interface Rig {
@@ -91,7 +93,7 @@ export async function openRig(t: TestContext, rig: RigOptions = {}): Promise<Rig
   t.after(() => stack.disposeAsync());
   const folder = await mkdtemp(join(tmpdir(), 'roundhouse-gateway-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const { handle, upstream: upstreamOptions, contexts, tls, tokens, authorization, ...options } = rig;
+  const { handle, upstream: upstreamOptions, contexts, tls, tokens, authorization, audit, ...options } = rig;
   const upstream = stack.use(
     await listenUpstream({ ...(handle !== undefined && { handle }), ...upstreamOptions }),
   );
@@ -127,6 +129,7 @@ export async function openRig(t: TestContext, rig: RigOptions = {}): Promise<Rig
         limits: { drainTimeoutMs: 200, ...options.limits },
         ...(tls === true && (await tlsFiles(folder))),
         ...(tokens !== undefined && { tokenFile: await written(folder, 'tokens.csv', tokens.join('\n')) }),
+        audit: audit?.(folder),
         ...(authorization !== undefined && {
           authorizationFile: await written(folder, 'rules.yaml', authorization),
         }),

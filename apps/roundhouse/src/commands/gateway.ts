@@ -24,7 +24,7 @@ export const gatewayCommand: CommandModule = {
         'after',
         `
 Durations are written 500ms, 10s, 5m or 2h. Lists may be repeated; in the environment they are separated by commas.
-The first SIGINT or SIGTERM drains what is under way, the second one ends the process at once.
+SIGHUP reopens the audit log. The first SIGINT or SIGTERM drains what is under way, the second one ends the process at once.
 
 Examples:
   roundhouse gateway --kubeconfig ~/.kube/config
@@ -50,6 +50,7 @@ Examples:
           return;
         }
         await using gateway = await blamed(() => Gateway.open(parseGatewayOptions(layers.input)));
+        using _ = onHangup(gateway);
         terminal.note(
           `Serving ${gateway.clusters.length} clusters at ${gateway.url}, admin at ${gateway.adminUrl}`,
         );
@@ -57,6 +58,13 @@ Examples:
       });
   },
 };
+
+/** As rotation programs have it. Without an audit log the signal ends the process, as that of every program. */
+function onHangup(gateway: Gateway): Disposable {
+  const reopen = (): void => gateway.reopenLogs();
+  if (gateway.hasAuditLog) process.on('SIGHUP', reopen);
+  return { [Symbol.dispose]: () => void process.off('SIGHUP', reopen) };
+}
 
 async function checkAll(input: Readonly<Record<string, unknown>>, terminal: Terminal): Promise<void> {
   const { clusters, refused } = await checkGateway(parseGatewayOptions(input));
