@@ -132,12 +132,13 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   const pool = new TransportPool({ profile: 'proxy', limits: poolLimits(options) });
   // Whatever still runs at this point was given its time by the gateway's own drain.
   scope.defer('transport pool', () => pool.close({ timeoutMs: 0 }));
-  const front = await openFront(options, log, scope, pool, () => {
+  const followTls = (): void => {
     const tls = front.tls();
     if (tls !== undefined) {
       state.listener?.replaceTls(tls);
     }
-  });
+  };
+  const front = await openFront(options, log, scope, pool, followTls);
   const { authenticator } = front;
   const audit = await openAudit(options, log, scope);
   const registry = scope.use('clusters', openRegistry(options, authenticator, pool, log));
@@ -204,6 +205,8 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
     }),
   );
   state.listener = listener;
+  // They may have changed while it opened.
+  followTls();
   log.info({ url: listener.url, admin: admin.url, clusters: registry.size }, 'listening');
   return { options, log, scope, state, pool, registry, open, listener, admin, audit };
 }

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { KubernetesError } from '@roundhouse/kubernetes';
 import { createLogger, ProcessError } from '@roundhouse/process';
 import { Gateway } from '../src/index.ts';
 import { ask, open, statusIn } from './support/clients.ts';
-import { contextFor, kubeconfigText, listenUpstream, openRig, written } from './support/gateway-rig.ts';
+import {
+  contextFor,
+  kubeconfigText,
+  listenUpstream,
+  openRig,
+  replaced,
+  written,
+} from './support/gateway-rig.ts';
 import type { Rig } from './support/gateway-rig.ts';
 
 const path = '/clusters/alpha/version';
@@ -192,6 +200,36 @@ test('files that a kubeconfig refers to are followed with it, and a broken one l
   assert.equal(stateOf(rig), 'stale');
   await ask(rig.gateway.url, path);
   assert.deepEqual(rig.upstream.requests[1]?.headerValues('authorization'), ['Bearer from-file']);
+});
+
+test('BB-20: a token that is replaced in its file before it ends costs no caller a 401', async (t) => {
+  const valid = new Set(['Bearer t0']);
+  const rig = await openRig(t, {
+    contexts: (server) => ({ alpha: contextFor(server, { tokenFile: 'token' }) }),
+    handle: (exchange) =>
+      exchange.respond({
+        status: valid.has(exchange.request.headerValues('authorization')[0] ?? '') ? 200 : 401,
+      }),
+  });
+  await written(rig.folder, 'token', 't0');
+  await rig.waitForLog(({ msg }) => msg === 'kubeconfig read');
+  const done = new AbortController();
+  const statuses = new Set<number>();
+  const asking = (async () => {
+    while (!done.signal.aborted) statuses.add((await ask(rig.gateway.url, path)).status);
+  })();
+  for (let round = 1; round <= 3; round += 1) {
+    valid.add(`Bearer t${round}`);
+    await replaced(join(rig.folder, 'token'), `t${round}\n`);
+    while (rig.log.filter(({ msg }) => msg === 'kubeconfig read').length < round + 1) await rig.nextLine();
+    // What was sent before the change may still be on its way.
+    await ask(rig.gateway.url, path);
+    await ask(rig.gateway.url, path);
+    valid.delete(`Bearer t${round - 1}`);
+  }
+  done.abort();
+  await asking;
+  assert.deepEqual([...statuses], [200]);
 });
 
 test('what is not supported is refused by name, that context only', async (t) => {

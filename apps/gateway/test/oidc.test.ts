@@ -163,7 +163,7 @@ test("names of the system are not an issuer's to give, and an address is only a 
   assert.deepEqual(byAddress.upstream.requests[0]?.headerValues('impersonate-user'), ['j@example.com']);
 });
 
-test('an issuer that is down at the start: the gateway serves, its tokens get a 503, and readiness says so', async (t) => {
+test('BB-20: an issuer that is down at the start: the gateway serves, its tokens get a 503, and readiness says so', async (t) => {
   const issuer = await openIssuer(t);
   issuer.status = 500;
   const rig = await openOidcRig(t, issuer);
