@@ -1,0 +1,78 @@
+/** The gateway as a person starts it, and variants that tell what a choice costs. */
+
+import { join, resolve } from 'node:path';
+import { ChildProgram } from '../measure/child-program.ts';
+import type { Contestant, ContestantName, RunningProxy, Setting } from './contestant.ts';
+
+const launcher = resolve(import.meta.dirname, '../../apps/roundhouse/bin/roundhouse.js');
+const withoutMetrics = join(import.meta.dirname, 'without-metrics.ts');
+
+/** The default of 1,000 is for a cluster that many share; the case has more from one. */
+const maxStreams = 2_000;
+
+interface Variant {
+  readonly name: ContestantName;
+  readonly setup: string;
+  readonly nodeArgs?: readonly string[];
+  readonly args?: readonly string[];
+}
+
+export const gateway = variant({
+  name: 'gateway',
+  setup: `\`roundhouse gateway\` with its defaults: access log on (into a file), metrics on, HTTP/1.1 to the cluster; only \`--max-streams-per-cluster ${maxStreams}\``,
+});
+
+export const gatewayOverHttp2 = variant({
+  name: 'gateway, h2 upstream',
+  setup: 'the same with `--upstream-alpn h2`',
+  args: ['--upstream-alpn', 'h2'],
+});
+
+export const gatewayWithoutLog = variant({
+  name: 'gateway, no log',
+  setup: 'the same as the first with `--log-level error`',
+  args: ['--log-level', 'error'],
+});
+
+export const gatewayBare = variant({
+  name: 'gateway, no log, no metrics',
+  setup:
+    'without a log, and with the counting calls of prom-client replaced by nothing; there is no such option',
+  nodeArgs: ['--import', withoutMetrics],
+  args: ['--log-level', 'error'],
+});
+
+function variant({ name, setup, nodeArgs = [], args = [] }: Variant): Contestant {
+  return {
+    name,
+    setup,
+    async start({ rig, upstream, front }: Setting): Promise<RunningProxy> {
+      const tls = front === 'https' ? ['--tls-cert-file', rig.certFile, '--tls-key-file', rig.keyFile] : [];
+      const program = await ChildProgram.start({
+        command: process.execPath,
+        args: [
+          ...nodeArgs,
+          launcher,
+          'gateway',
+          '--kubeconfig',
+          rig.kubeconfig,
+          '--listen',
+          '127.0.0.1:0',
+          '--admin',
+          '127.0.0.1:0',
+          '--max-streams-per-cluster',
+          String(maxStreams),
+          ...tls,
+          ...args,
+        ],
+        stdoutFile: join(rig.folder, 'gateway.access.log'),
+      });
+      const origin = await program.says(/^Serving \d+ clusters at (\S+),/m);
+      return {
+        pid: program.pid,
+        url: `${origin}/clusters/${upstream}`,
+        [Symbol.asyncDispose]: async () => program[Symbol.asyncDispose](),
+      };
+    },
+  };
+}

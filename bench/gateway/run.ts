@@ -1,0 +1,211 @@
+/** The section about the gateway: every case, round by round, each contestant in turn. */
+
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LoadHandlers } from '../load/load-program.ts';
+import { commitOf, machineFacts } from '../measure/machine-facts.ts';
+import { processUsage } from '../measure/process-usage.ts';
+import { Worker } from '../measure/worker.ts';
+import type { CaseResult, RequestSample, Results, Row, Sample, WatchSample } from '../report/results.ts';
+import type { Case, RequestCase, WatchCase } from './cases.ts';
+import type { Contestant, RunningProxy } from './contestant.ts';
+import { kubectlProxy } from './kubectl-proxy.ts';
+import { nginxProxy } from './nginx-proxy.ts';
+import { findPeers, versionsOf } from './peers.ts';
+import type { Peers } from './peers.ts';
+import { bodies, openRig } from './rig.ts';
+import type { Rig } from './rig.ts';
+import { gateway, gatewayBare, gatewayOverHttp2, gatewayWithoutLog } from './roundhouse-gateway.ts';
+
+export interface GatewayRunOptions {
+  readonly cases: readonly Case[];
+  readonly rounds: number;
+  /** Of load, per round and contestant. */
+  readonly seconds: number;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  /** Told of each sample. */
+  readonly onSample: (result: string, contestant: string, round: number, sample: Sample) => void;
+  readonly report: (line: string) => void;
+}
+
+/** Before the first round: compilers have seen the code by then, and connections are open. */
+const firstWarmUpMs = 1_500;
+/** Before the others. */
+const warmUpMs = 300;
+/** After the last watch is open: what was only needed for that may go. */
+const settleMs = 1_000;
+
+interface Bench {
+  readonly rig: Rig;
+  readonly load: Worker<LoadHandlers>;
+  readonly contestants: readonly Contestant[];
+  readonly options: GatewayRunOptions;
+}
+
+export async function runGatewaySection(options: GatewayRunOptions): Promise<Results> {
+  const startedAt = new Date().toISOString();
+  const machine = machineFacts();
+  const peers = await findPeers(options.environment, options.report);
+  await using opened = await openRig(peers.nginx);
+  await using load = new Worker<LoadHandlers>(join(import.meta.dirname, '../load/load-program.ts'));
+  const bench: Bench = { rig: opened.rig, load, contestants: contestantsOf(peers), options };
+  const results: CaseResult[] = [];
+  for (const measured of options.cases) {
+    const { name, title, target } = measured;
+    const rows = await runCase(measured, bench);
+    results.push({ name, title, ...(target !== undefined && { target }), rows });
+  }
+  return {
+    schemaVersion: 1,
+    section: 'gateway',
+    startedAt,
+    commit: await commitOf(import.meta.dirname),
+    machine,
+    versions: await versionsOf(peers),
+    parameters: {
+      rounds: options.rounds,
+      'seconds a round': options.seconds,
+      upstream:
+        opened.rig.staticServer === 'nginx'
+          ? 'nginx, one worker, files over TLS'
+          : 'our own server, over TLS',
+      'upstream of the watches': 'our own server, over TLS, 250 streams a session',
+    },
+    leftOut: peers.leftOut,
+    cases: results,
+  };
+}
+
+function contestantsOf({ kubectl, nginx }: Peers): readonly Contestant[] {
+  return [
+    gateway,
+    ...(kubectl === undefined ? [] : [kubectlProxy(kubectl)]),
+    ...(nginx === undefined ? [] : [nginxProxy(nginx)]),
+    gatewayOverHttp2,
+    gatewayWithoutLog,
+    gatewayBare,
+  ];
+}
+
+async function runCase(measured: Case, bench: Bench): Promise<readonly Row[]> {
+  const taking = bench.contestants.filter(({ name }) => measured.contestants.includes(name));
+  return measured.kind === 'requests'
+    ? runRequests(measured, taking, bench)
+    : runWatches(measured, taking, bench);
+}
+
+/** The proxies live through all rounds: what is measured is how they work, not how they start. */
+async function runRequests(
+  measured: RequestCase,
+  contestants: readonly Contestant[],
+  bench: Bench,
+): Promise<readonly Row[]> {
+  await using running = new AsyncDisposableStack();
+  const proxies: { contestant: Contestant; proxy: RunningProxy; samples: Sample[] }[] = [];
+  for (const contestant of contestants) {
+    const proxy = await contestant.start({ rig: bench.rig, upstream: 'static', front: measured.front });
+    proxies.push({ contestant, proxy: running.use(proxy), samples: [] });
+  }
+  for (let round = 0; round < bench.options.rounds; round += 1) {
+    for (const { contestant, proxy, samples } of proxies) {
+      bench.options.signal.throwIfAborted();
+      const sample = await measureRequests(measured, proxy, bench, round === 0 ? firstWarmUpMs : warmUpMs);
+      samples.push(sample);
+      bench.options.onSample(measured.name, contestant.name, round, sample);
+    }
+  }
+  return proxies.map(({ contestant: { name, setup }, samples }) => ({ contestant: name, setup, samples }));
+}
+
+async function measureRequests(
+  { path, protocol, connections, inFlight }: RequestCase,
+  { pid, url }: RunningProxy,
+  { load, rig, options }: Bench,
+  warmMs: number,
+): Promise<RequestSample> {
+  await load.ask('openRequests', {
+    url: `${url}${path}`,
+    caPem: rig.caPem,
+    bodyBytes: bodies[path],
+    protocol,
+    connections,
+    inFlight,
+  });
+  await load.ask('runRequests', warmMs);
+  const before = await processUsage(pid);
+  const { requests, seconds, p50Ms, p99Ms, maxMs } = await load.ask('runRequests', options.seconds * 1000);
+  const after = await processUsage(pid);
+  await load.ask('close', undefined);
+  return {
+    kind: 'requests',
+    requests,
+    seconds,
+    cpuUserMs: after.userMs - before.userMs,
+    cpuSystemMs: after.systemMs - before.systemMs,
+    p50Ms,
+    p99Ms,
+    maxMs,
+    peakKib: after.peakKib,
+  };
+}
+
+/** A fresh proxy each round: memory that it has once had, a process seldom gives back. */
+async function runWatches(
+  measured: WatchCase,
+  contestants: readonly Contestant[],
+  bench: Bench,
+): Promise<readonly Row[]> {
+  const rows = contestants.map(({ name, setup }) => ({ contestant: name, setup, samples: [] as Sample[] }));
+  for (let round = 0; round < bench.options.rounds; round += 1) {
+    for (const [index, contestant] of contestants.entries()) {
+      bench.options.signal.throwIfAborted();
+      await using proxy = await contestant.start({
+        rig: bench.rig,
+        upstream: 'watched',
+        front: measured.front,
+      });
+      const sample = await measureWatches(measured, proxy, bench);
+      rows[index]?.samples.push(sample);
+      bench.options.onSample(measured.name, contestant.name, round, sample);
+    }
+  }
+  return rows;
+}
+
+async function measureWatches(
+  { streams }: WatchCase,
+  { pid, url }: RunningProxy,
+  { load, rig }: Bench,
+): Promise<WatchSample> {
+  const { caPem } = rig;
+  const path = '/api/v1/namespaces/default/configmaps/small';
+  await load.ask('openRequests', {
+    url: `${url}${path}`,
+    caPem,
+    bodyBytes: bodies[path],
+    protocol: 'http/1.1',
+    connections: 8,
+    inFlight: 8,
+  });
+  await load.ask('runRequests', warmUpMs);
+  await load.ask('close', undefined);
+  const before = await processUsage(pid);
+  await load.ask('openWatches', { url: `${url}/api/v1/pods?watch=1`, caPem, streams });
+  await sleep(settleMs);
+  const open = await processUsage(pid);
+  await rig.upstream.ask('sendEvent', 2);
+  const delivered = await load.ask('deliveredEvents', 2);
+  const after = await processUsage(pid);
+  await load.ask('close', undefined);
+  return {
+    kind: 'watches',
+    streams,
+    delivered,
+    residentBeforeKib: before.residentKib,
+    residentOpenKib: open.residentKib,
+    peakKib: after.peakKib,
+    cpuUserMs: after.userMs - before.userMs,
+    cpuSystemMs: after.systemMs - before.systemMs,
+  };
+}
