@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import type { Json, JsonObject } from '../src/kube-apiserver/json.ts';
 import { applyJsonPatch } from '../src/kube-apiserver/patch/json-patch.ts';
 import { applyMergePatch } from '../src/kube-apiserver/patch/merge-patch.ts';
-import { podSchema, workloadSchema } from '../src/kube-apiserver/patch/merge-schema.ts';
+import { mergeSchemaOf } from '../src/kube-apiserver/patch/merge-schema.ts';
+import { podSchema as podType } from '../src/kube-apiserver/schema/pod-schema.ts';
+import { deploymentSchema } from '../src/kube-apiserver/schema/workload-schema.ts';
+
+const podSchema = mergeSchemaOf(podType);
+const workloadSchema = mergeSchemaOf(deploymentSchema);
 import { applyStrategicMergePatch } from '../src/kube-apiserver/patch/strategic-merge-patch.ts';
 import { call, configMap, configMaps, pod, startServer } from './kube-apiserver-client.ts';
 

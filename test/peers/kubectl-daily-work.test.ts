@@ -85,5 +85,47 @@ for (const minor of kubectlMinors) {
         '2,nginx:1',
       );
     });
+
+    test('applies on the server: over what was applied before, with conflicts told and forced', async () => {
+      await using bench = await openBench(kubectl);
+      const { run } = bench;
+      await run('apply -f -', manifest('nginx:1'));
+      assert.equal(
+        await run('apply --server-side -f -', manifest('nginx:1')),
+        'deployment.apps/shop serverside-applied\nservice/shop serverside-applied\n',
+      );
+      const managers = async () =>
+        run('get deployment shop --show-managed-fields -o jsonpath={.metadata.managedFields[*].manager}');
+      assert.doesNotMatch(await managers(), /kubectl-client-side-apply/);
+      const other = 'apply --server-side --field-manager other -f -';
+      const conflict = await bench.try(other, manifest('nginx:2'));
+      assert.match(
+        conflict.stderr,
+        /Apply failed with 1 conflict: conflict with "kubectl": \.spec\.template\.spec\.containers\[name="main"\]\.image\n/,
+      );
+      await run(other.replace('other', 'other --force-conflicts'), manifest('nginx:2'));
+      assert.match(await managers(), /\bother\b/);
+      const mine = await bench.try('apply --server-side -f -', manifest('nginx:1'));
+      assert.match(mine.stderr, /conflict with "other": /);
+      const diff = await bench.try('diff --server-side --force-conflicts -f -', manifest('nginx:1'));
+      assert.match(diff.stdout, /^- +image: nginx:2\n\+ +image: nginx:1$/m);
+    });
+
+    test('refuses fields that do not exist, or warns of them', async () => {
+      await using bench = await openBench(kubectl);
+      const odd = JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'odd' },
+        date: { a: 'b' },
+      });
+      assert.match(await bench.fail('apply -f -', odd), /strict decoding error: unknown field "date"/);
+      assert.match(await bench.fail('apply --server-side -f -', odd), /\.date: field not declared in schema/);
+      const warned = await bench.try('apply --validate=warn -f -', odd);
+      assert.deepEqual(
+        [warned.stderr, warned.stdout],
+        ['Warning: unknown field "date"\n', 'configmap/odd created\n'],
+      );
+    });
   });
 }

@@ -2,10 +2,11 @@
  * What a kube-apiserver does, as cases that run against any: the simulated one, which is held to them, and a real one, which shows
  * that they are true. A case owns a namespace, leaves nothing behind and needs no controllers beside the apiserver.
  */
+import { applyCases } from './cases/apply.ts';
 import { subresourceCases } from './cases/subresources.ts';
 import type { ConformanceCase } from './target.ts';
 
 export type { ConformanceCase, Target, User } from './target.ts';
 
 /** Every case, in the order of the list. */
-export const conformanceCases: readonly ConformanceCase[] = [...subresourceCases];
+export const conformanceCases: readonly ConformanceCase[] = [...subresourceCases, ...applyCases];

@@ -1,5 +1,9 @@
 /** Objects that the cases write. */
 
+export function configMap(name: string, data: Readonly<Record<string, string>>) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data };
+}
+
 /** Replicas default to one. */
 export function deployment(name: string, image = 'image:1') {
   const labels = { app: name };
@@ -12,6 +16,10 @@ export function deployment(name: string, image = 'image:1') {
       template: { metadata: { labels }, spec: { containers: [{ name: 'main', image }] } },
     },
   };
+}
+
+export function configMapsIn(namespace: string): string {
+  return `/api/v1/namespaces/${namespace}/configmaps`;
 }
 
 export function deploymentsIn(namespace: string): string {

@@ -64,7 +64,7 @@ export async function readBody(
   }
 }
 
-async function readBytes({ wire }: Exchange): Promise<Buffer> {
+export async function readBytes({ wire }: Exchange): Promise<Buffer> {
   const body = await wire.readBody();
   if (wire.request.bodyBytes > bodyLimitBytes) throw ApiError.tooLarge(bodyLimitBytes);
   return body;

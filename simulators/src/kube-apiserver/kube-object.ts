@@ -30,6 +30,7 @@ export interface ObjectMeta extends JsonObject {
   readonly annotations?: StringMap;
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
+  readonly managedFields?: readonly Json[];
 }
 
 export interface KubeObject extends JsonObject {

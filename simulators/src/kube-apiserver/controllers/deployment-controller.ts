@@ -167,7 +167,7 @@ export class DeploymentController implements Controller {
           ],
         },
       }),
-      { scope: 'everything' },
+      { scope: 'everything', subresource: 'status' },
     );
   }
 }

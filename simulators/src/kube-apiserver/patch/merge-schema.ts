@@ -1,7 +1,8 @@
 /**
- * Which lists a strategic merge patch merges, and by which key: the `patchStrategy` and `patchMergeKey` tags of the Go types, as a
- * tree along the fields. A list that is not named here is replaced as a whole.
+ * Which lists a strategic merge patch merges, and by which key, as a tree along the fields. A list that is not named here is
+ * replaced as a whole.
  */
+import type { Schema } from '../schema/schema.ts';
 
 export interface MergeSchema {
   readonly fields?: Readonly<Record<string, MergeSchema>>;
@@ -9,73 +10,16 @@ export interface MergeSchema {
   readonly mergeKey?: string;
 }
 
-/** Objects of a list, by key. */
-function by(mergeKey: string, fields: Readonly<Record<string, MergeSchema>> = {}): MergeSchema {
-  return { mergeKey, fields };
+/** What a schema says of it; undefined where it says nothing. */
+export function mergeSchemaOf(schema: Schema): MergeSchema {
+  const { mergeKey, items } = schema;
+  const inner = items === undefined ? schema : items;
+  const fields = Object.entries(inner.properties ?? {}).flatMap(([name, child]) => {
+    const found = mergeSchemaOf(child);
+    return found.fields === undefined && found.mergeKey === undefined ? [] : [[name, found] as const];
+  });
+  return {
+    ...(fields.length === 0 ? {} : { fields: Object.fromEntries(fields) }),
+    ...(mergeKey === undefined ? {} : { mergeKey }),
+  };
 }
-
-const primitives: MergeSchema = { mergeKey: '' };
-
-const metaSchema: MergeSchema = { fields: { finalizers: primitives, ownerReferences: by('uid') } };
-
-const containerFields = {
-  env: by('name'),
-  ports: by('containerPort'),
-  volumeMounts: by('mountPath'),
-  volumeDevices: by('devicePath'),
-} as const;
-
-const podSpecSchema: MergeSchema = {
-  fields: {
-    containers: by('name', containerFields),
-    initContainers: by('name', containerFields),
-    ephemeralContainers: by('name', containerFields),
-    volumes: by('name'),
-    imagePullSecrets: by('name'),
-    hostAliases: by('ip'),
-    topologySpreadConstraints: by('topologyKey'),
-    resourceClaims: by('name'),
-    schedulingGates: by('name'),
-  },
-};
-
-const podTemplateSchema: MergeSchema = { fields: { metadata: metaSchema, spec: podSpecSchema } };
-
-const conditions = { conditions: by('type') } as const;
-
-export const plainSchema: MergeSchema = { fields: { metadata: metaSchema } };
-
-export const podSchema: MergeSchema = {
-  fields: {
-    metadata: metaSchema,
-    spec: podSpecSchema,
-    status: { fields: { ...conditions, podIPs: by('ip'), hostIPs: by('ip') } },
-  },
-};
-
-/** Deployments and replica sets. */
-export const workloadSchema: MergeSchema = {
-  fields: {
-    metadata: metaSchema,
-    spec: { fields: { template: podTemplateSchema } },
-    status: { fields: conditions },
-  },
-};
-
-export const serviceSchema: MergeSchema = {
-  fields: { metadata: metaSchema, spec: { fields: { ports: by('port') } }, status: { fields: conditions } },
-};
-
-export const serviceAccountSchema: MergeSchema = { fields: { metadata: metaSchema, secrets: by('name') } };
-
-export const nodeSchema: MergeSchema = {
-  fields: {
-    metadata: metaSchema,
-    spec: { fields: { podCIDRs: primitives } },
-    status: { fields: { ...conditions, addresses: by('type') } },
-  },
-};
-
-export const namespaceSchema: MergeSchema = {
-  fields: { metadata: metaSchema, status: { fields: conditions } },
-};

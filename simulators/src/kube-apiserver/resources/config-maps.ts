@@ -1,5 +1,5 @@
 import { at, objectAt } from '../json.ts';
-import { plainSchema } from '../patch/merge-schema.ts';
+import { configMapSchema } from '../schema/core-schema.ts';
 import { ageColumn, integer } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
@@ -12,7 +12,7 @@ export const configMaps: ResourceDefinition = defineResource({
   kind: 'ConfigMap',
   namespaced: true,
   shortNames: ['cm'],
-  mergeSchema: plainSchema,
+  schema: configMapSchema,
   columns: [
     integer(
       'Data',

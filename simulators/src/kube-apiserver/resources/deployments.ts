@@ -1,7 +1,7 @@
 import { numberAt, objectAt } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
-import { workloadSchema } from '../patch/merge-schema.ts';
+import { deploymentSchema } from '../schema/workload-schema.ts';
 import { ageColumn, integer, podTemplateColumns, text } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
@@ -17,7 +17,7 @@ export const deployments: ResourceDefinition = defineResource({
   categories: ['all'],
   hasStatus: true,
   scale: workloadScale,
-  mergeSchema: workloadSchema,
+  schema: deploymentSchema,
   columns: [
     text(
       'Ready',

@@ -1,6 +1,6 @@
 import { listAt, numberAt, textAt } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
-import { plainSchema } from '../patch/merge-schema.ts';
+import { endpointSliceSchema } from '../schema/core-schema.ts';
 import { ageColumn, text } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
@@ -11,7 +11,7 @@ export const endpointSlices: ResourceDefinition = defineResource({
   singular: 'endpointslice',
   kind: 'EndpointSlice',
   namespaced: true,
-  mergeSchema: plainSchema,
+  schema: endpointSliceSchema,
   columns: [
     text('AddressType', (slice) => textAt(slice, 'addressType')),
     text('Ports', (slice) =>

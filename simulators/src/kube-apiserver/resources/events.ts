@@ -1,7 +1,7 @@
 import { at, numberAt, objectAt, textAt } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { nameOf } from '../kube-object.ts';
-import { plainSchema } from '../patch/merge-schema.ts';
+import { eventSchema } from '../schema/core-schema.ts';
 import { age } from '../printing/human-duration.ts';
 import { text, wide } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
@@ -16,7 +16,7 @@ export const events: ResourceDefinition = defineResource({
   kind: 'Event',
   namespaced: true,
   shortNames: ['ev'],
-  mergeSchema: plainSchema,
+  schema: eventSchema,
   columns: [
     text('Last Seen', lastSeen),
     text('Type', (event) => textAt(event, 'type')),

@@ -1,5 +1,5 @@
 import { textAt } from '../json.ts';
-import { plainSchema } from '../patch/merge-schema.ts';
+import { leaseSchema } from '../schema/core-schema.ts';
 import { ageColumn, text } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
@@ -10,6 +10,6 @@ export const leases: ResourceDefinition = defineResource({
   singular: 'lease',
   kind: 'Lease',
   namespaced: true,
-  mergeSchema: plainSchema,
+  schema: leaseSchema,
   columns: [text('Holder', (lease) => textAt(lease, 'spec', 'holderIdentity')), ageColumn],
 });

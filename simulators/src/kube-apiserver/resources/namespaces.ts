@@ -1,6 +1,6 @@
 import { objectAt, textAt } from '../json.ts';
 import { nameOf } from '../kube-object.ts';
-import { namespaceSchema } from '../patch/merge-schema.ts';
+import { namespaceSchema } from '../schema/core-schema.ts';
 import { ageColumn, text } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
@@ -13,7 +13,7 @@ export const namespaces: ResourceDefinition = defineResource({
   shortNames: ['ns'],
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
   hasStatus: true,
-  mergeSchema: namespaceSchema,
+  schema: namespaceSchema,
   columns: [
     text('Status', (namespace) => textAt(namespace, 'status', 'phase'), 'The status of the namespace'),
     ageColumn,

@@ -1,7 +1,7 @@
 import { at, listAt, objectAt, textAt } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { labelsOf } from '../kube-object.ts';
-import { nodeSchema } from '../patch/merge-schema.ts';
+import { nodeSchema } from '../schema/core-schema.ts';
 import { ageColumn, text, wide } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
@@ -15,7 +15,7 @@ export const nodes: ResourceDefinition = defineResource({
   namespaced: false,
   shortNames: ['no'],
   hasStatus: true,
-  mergeSchema: nodeSchema,
+  schema: nodeSchema,
   columns: [
     text('Status', status),
     text('Roles', roles),

@@ -1,7 +1,7 @@
 import { isJsonObject, listAt, numberAt, objectAt, textAt } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
-import { podSchema } from '../patch/merge-schema.ts';
+import { podSchema } from '../schema/pod-schema.ts';
 import { age } from '../printing/human-duration.ts';
 import { ageColumn, text, wide } from './columns.ts';
 import { defaultPodSpec } from './pod-spec.ts';
@@ -17,7 +17,10 @@ export const pods: ResourceDefinition = defineResource({
   shortNames: ['po'],
   categories: ['all'],
   hasStatus: true,
-  mergeSchema: podSchema,
+  schema: podSchema,
+  serverFields: ['serviceAccount', 'serviceAccountName', 'tolerations', 'priority', 'preemptionPolicy'].map(
+    (name) => ['spec', name],
+  ),
   columns: [
     text('Ready', readiness, 'The aggregate readiness state of this pod for accepting traffic.'),
     text('Status', podStatus, 'The aggregate status of the containers in this pod.'),

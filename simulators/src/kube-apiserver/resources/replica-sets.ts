@@ -1,5 +1,5 @@
 import { numberAt, objectAt } from '../json.ts';
-import { workloadSchema } from '../patch/merge-schema.ts';
+import { replicaSetSchema } from '../schema/workload-schema.ts';
 import { ageColumn, integer, podTemplateColumns } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
@@ -15,7 +15,7 @@ export const replicaSets: ResourceDefinition = defineResource({
   categories: ['all'],
   hasStatus: true,
   scale: workloadScale,
-  mergeSchema: workloadSchema,
+  schema: replicaSetSchema,
   columns: [
     integer('Desired', (set) => numberAt(set, 'spec', 'replicas')),
     integer('Current', (set) => numberAt(set, 'status', 'replicas')),

@@ -6,7 +6,9 @@ import type { StatusCause } from '../api-error.ts';
 import type { Clock } from '../clock.ts';
 import type { Caller } from '../authentication.ts';
 import type { KubeObject } from '../kube-object.ts';
+import { mergeSchemaOf } from '../patch/merge-schema.ts';
 import type { MergeSchema } from '../patch/merge-schema.ts';
+import type { Schema } from '../schema/schema.ts';
 import type { FieldReader } from '../selectors/field-selector.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
@@ -68,6 +70,11 @@ export interface ResourceDefinition {
   /** Undefined: it has no `/scale`. */
   readonly scale: ScalePaths | undefined;
   readonly selectableFields: Readonly<Record<string, FieldReader>>;
+  readonly schema: Schema;
+  /** Of a custom resource: it has no types of its own in the server, and no strategic merge patch. */
+  readonly custom: boolean;
+  /** Paths that the server fills in on creation in nobody's name. */
+  readonly serverFields: readonly (readonly string[])[];
   /** How strategic merge patch treats lists; undefined: this kind takes JSON and merge patches only. */
   readonly mergeSchema: MergeSchema | undefined;
   /** Fills in what the real server would, on create and on update. */
@@ -82,7 +89,7 @@ export interface ResourceDefinition {
   readonly answer: ((object: KubeObject, caller: Caller) => KubeObject) | undefined;
 }
 
-type Required = 'resource' | 'singular' | 'kind' | 'namespaced';
+type Required = 'resource' | 'singular' | 'kind' | 'namespaced' | 'schema';
 
 /** A definition with the ordinary answers for everything that is not given. */
 export function defineResource(
@@ -98,7 +105,9 @@ export function defineResource(
     scale: undefined,
     columns: [],
     selectableFields: {},
-    mergeSchema: undefined,
+    custom: false,
+    serverFields: [],
+    mergeSchema: given.custom === true ? undefined : mergeSchemaOf(given.schema),
     default: (object) => object,
     validate: () => [],
     terminates: () => false,

@@ -1,6 +1,6 @@
 import { isJsonObject, objectAt, textAt } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
-import { plainSchema } from '../patch/merge-schema.ts';
+import { secretSchema } from '../schema/core-schema.ts';
 import { ageColumn, integer, text } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
@@ -11,7 +11,7 @@ export const secrets: ResourceDefinition = defineResource({
   singular: 'secret',
   kind: 'Secret',
   namespaced: true,
-  mergeSchema: plainSchema,
+  schema: secretSchema,
   columns: [
     text(
       'Type',

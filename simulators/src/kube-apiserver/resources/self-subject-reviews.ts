@@ -1,4 +1,5 @@
 /** `kubectl auth whoami`: the caller as the server sees it, after impersonation. */
+import { selfSubjectReviewSchema } from '../schema/review-schema.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
 
@@ -8,6 +9,7 @@ export const selfSubjectReviews: ResourceDefinition = defineResource({
   singular: 'selfsubjectreview',
   kind: 'SelfSubjectReview',
   namespaced: false,
+  schema: selfSubjectReviewSchema,
   verbs: ['create'],
   answer: (review, caller) => ({
     ...review,

@@ -1,5 +1,5 @@
 import { listAt } from '../json.ts';
-import { serviceAccountSchema } from '../patch/merge-schema.ts';
+import { serviceAccountSchema } from '../schema/core-schema.ts';
 import { ageColumn, integer } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
@@ -10,6 +10,6 @@ export const serviceAccounts: ResourceDefinition = defineResource({
   kind: 'ServiceAccount',
   namespaced: true,
   shortNames: ['sa'],
-  mergeSchema: serviceAccountSchema,
+  schema: serviceAccountSchema,
   columns: [integer('Secrets', (account) => listAt(account, 'secrets').length), ageColumn],
 });

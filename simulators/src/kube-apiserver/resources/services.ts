@@ -1,7 +1,7 @@
 import { isJsonObject, listAt, numberAt, objectAt, textAt } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
-import { serviceSchema } from '../patch/merge-schema.ts';
+import { serviceSchema } from '../schema/core-schema.ts';
 import { ageColumn, formatLabels, text, wide } from './columns.ts';
 import { defineResource } from './resource-definition.ts';
 import type { AdmissionContext, ResourceDefinition } from './resource-definition.ts';
@@ -15,7 +15,8 @@ export const services: ResourceDefinition = defineResource({
   shortNames: ['svc'],
   categories: ['all'],
   hasStatus: true,
-  mergeSchema: serviceSchema,
+  schema: serviceSchema,
+  serverFields: ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].map((name) => ['spec', name]),
   columns: [
     text('Type', (service) => textAt(service, 'spec', 'type')),
     text('Cluster-IP', (service) => textAt(service, 'spec', 'clusterIP') || '<none>'),

@@ -6,9 +6,11 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '../api-error.ts';
 import { timestamp } from '../clock.ts';
 import type { Clock } from '../clock.ts';
+import { applyFields, recordUpdate } from '../fields/managed-fields.ts';
+import type { Manager } from '../fields/managed-fields.ts';
 import { equalJson, textAt } from '../json.ts';
 import { labelsOf, nameOf, namespaceOf, withMeta } from '../kube-object.ts';
-import type { KubeObject, ObjectMeta } from '../kube-object.ts';
+import type { KubeObject } from '../kube-object.ts';
 import { namespaces } from '../resources/namespaces.ts';
 import { apiVersionOf } from '../resources/resource-definition.ts';
 import type { AdmissionContext, ResourceDefinition } from '../resources/resource-definition.ts';
@@ -17,19 +19,38 @@ import { validateLabels, validateName } from '../resources/validation.ts';
 import { objectKey, randomSuffix } from './object-names.ts';
 import { VersionedStore } from './versioned-store.ts';
 import type { Collection } from './versioned-store.ts';
-
-/** Who writes what: `main` leaves status alone, `status` leaves the rest alone, `everything` is for the simulator's own hands. */
-export type WriteScope = 'main' | 'status' | 'everything';
+import {
+  checkIdentity,
+  checkPreconditions,
+  forced,
+  hadFinalizers,
+  restrict,
+  withoutStatus,
+  withSystemFields,
+} from './write-rules.ts';
+import type { Preconditions, WriteScope } from './write-rules.ts';
 
 export interface WriteOptions {
   readonly scope?: WriteScope;
   /** Answer what would be stored, and store nothing. */
   readonly dryRun?: boolean;
+  /** In whose name, for `managedFields`. Default: the simulator's own controllers. */
+  readonly manager?: string;
+  /** That the write comes through. Default: `status` for the scope `status`, else none. */
+  readonly subresource?: string;
+}
+
+export interface ApplyOptions extends WriteOptions {
+  readonly manager: string;
+  /** Take fields over that others own. */
+  readonly force: boolean;
+  /** What is added in nobody's name, once it is settled who owns what. */
+  readonly complete: (merged: KubeObject) => KubeObject;
 }
 
 export interface RemoveOptions {
   readonly gracePeriodSeconds?: number | undefined;
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+  readonly preconditions?: Preconditions | undefined;
   readonly dryRun?: boolean;
 }
 
@@ -75,6 +96,17 @@ export class ObjectStore {
   }
 
   create(definition: ResourceDefinition, given: KubeObject, options: WriteOptions = {}): KubeObject {
+    return this.#create(definition, given, options, (ready) =>
+      this.#recordUpdate(definition, undefined, ready, options),
+    );
+  }
+
+  #create(
+    definition: ResourceDefinition,
+    given: KubeObject,
+    options: WriteOptions,
+    record: (ready: KubeObject) => KubeObject,
+  ): KubeObject {
     const scope = options.scope ?? 'main';
     const object = this.#named(
       definition,
@@ -92,7 +124,7 @@ export class ObjectStore {
         timestamp(this.clock.now()),
       ...(definition.hasStatus ? { generation: 1 } : {}),
     });
-    const ready = this.#admit(definition, fresh, undefined);
+    const ready = record(this.#admit(definition, fresh, undefined));
     const key = objectKey(namespaceOf(ready), name);
     if (this.collection(definition).get(key) !== undefined) throw ApiError.alreadyExists(definition, name);
     return options.dryRun === true ? ready : this.collection(definition).put(key, ready);
@@ -109,6 +141,19 @@ export class ObjectStore {
     change: (current: KubeObject) => KubeObject,
     options: WriteOptions = {},
   ): KubeObject {
+    return this.#change(definition, namespace, name, change, options, (current, ready) =>
+      this.#recordUpdate(definition, current, ready, options),
+    );
+  }
+
+  #change(
+    definition: ResourceDefinition,
+    namespace: string,
+    name: string,
+    change: (current: KubeObject) => KubeObject,
+    options: WriteOptions,
+    record: (current: KubeObject, ready: KubeObject) => KubeObject,
+  ): KubeObject {
     const current = this.get(definition, namespace, name);
     const next = change(current);
     checkIdentity(definition, current, next);
@@ -118,7 +163,7 @@ export class ObjectStore {
       { ...current, metadata: {}, status: null },
     );
     const kept = { ...scoped, metadata: withSystemFields(current, scoped, specChanged) };
-    const ready = this.#admit(definition, kept, current);
+    const ready = record(current, this.#admit(definition, kept, current));
     if (options.dryRun === true || equalJson(ready, current))
       return options.dryRun === true ? ready : current;
     const key = objectKey(namespace, name);
@@ -127,6 +172,54 @@ export class ObjectStore {
       return this.collection(definition).remove(key) ?? ready;
     }
     return this.collection(definition).put(key, ready);
+  }
+
+  /** Server-side apply: creates, or changes what the manager says and owns. Throws Conflict for fields that others own. */
+  apply(
+    definition: ResourceDefinition,
+    namespace: string,
+    name: string,
+    applied: KubeObject,
+    options: ApplyOptions,
+  ): { readonly object: KubeObject; readonly created: boolean } {
+    const request = {
+      schema: definition.schema,
+      builtIn: !definition.custom,
+      ignored: ignoredFields(definition, options),
+      writer: writerOf(definition, options, 'Apply'),
+      force: options.force,
+      now: timestamp(this.clock.now()),
+    };
+    if (options.scope === 'status' || this.find(definition, namespace, name) !== undefined) {
+      const merge = (live: KubeObject): KubeObject => options.complete(applyFields(live, applied, request));
+      const kept = (_current: KubeObject, ready: KubeObject): KubeObject => ready;
+      return {
+        object: this.#change(definition, namespace, name, merge, options, kept),
+        created: false,
+      };
+    }
+    const { apiVersion, kind } = applied;
+    const blank = { apiVersion, kind, metadata: { name, ...(namespace === '' ? {} : { namespace }) } };
+    const first = applyFields(blank, applied, request);
+    return { object: this.#create(definition, first, options, (ready) => ready), created: true };
+  }
+
+  #recordUpdate(
+    definition: ResourceDefinition,
+    live: KubeObject | undefined,
+    next: KubeObject,
+    options: WriteOptions,
+  ): KubeObject {
+    const kind = {
+      schema: definition.schema,
+      builtIn: !definition.custom,
+      ignored: [
+        ...ignoredFields(definition, options),
+        ...(live === undefined ? definition.serverFields : []),
+      ],
+    };
+    const writer = writerOf(definition, options, 'Update');
+    return recordUpdate(live, next, kind, writer, timestamp(this.clock.now()));
   }
 
   /** Throws NotFound, and Conflict for a precondition that does not hold. */
@@ -225,78 +318,20 @@ export class ObjectStore {
   }
 }
 
-const systemFields: ReadonlySet<string> = new Set([
-  'namespace',
-  'uid',
-  'creationTimestamp',
-  'resourceVersion',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-  'generation',
-] satisfies (keyof ObjectMeta)[]);
-
-function checkIdentity(definition: ResourceDefinition, current: KubeObject, next: KubeObject): void {
-  const name = nameOf(current);
-  if (nameOf(next) !== name) {
-    throw ApiError.badRequest(
-      `the name of the object (${nameOf(next)}) does not match the name on the URL (${name})`,
-    );
-  }
-  if (namespaceOf(next) !== '' && namespaceOf(next) !== namespaceOf(current)) {
-    throw ApiError.badRequest(
-      'the namespace of the provided object does not match the namespace sent on the request',
-    );
-  }
-  checkPreconditions(definition, current, next.metadata);
-}
-
-function checkPreconditions(
+function writerOf(
   definition: ResourceDefinition,
-  current: KubeObject,
-  wanted: RemoveOptions['preconditions'],
-): void {
-  const { uid = '', resourceVersion = '' } = wanted ?? {};
-  if (uid !== '' && uid !== current.metadata.uid) {
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid ?? ''}`;
-    throw ApiError.conflict(definition, nameOf(current), why);
-  }
-  if (resourceVersion !== '' && resourceVersion !== current.metadata.resourceVersion)
-    throw ApiError.conflict(definition, nameOf(current));
+  { manager = 'kube-controller-manager', scope, subresource }: WriteOptions,
+  operation: Manager['operation'],
+): Manager {
+  const through = subresource ?? (scope === 'status' ? 'status' : '');
+  return { manager, operation, apiVersion: apiVersionOf(definition), subresource: through };
 }
 
-function restrict(
-  definition: ResourceDefinition,
-  current: KubeObject,
-  next: KubeObject,
-  scope: WriteScope,
-): KubeObject {
-  if (scope === 'everything' || !definition.hasStatus) return next;
-  const status = scope === 'status' ? next['status'] : current['status'];
-  const base = scope === 'status' ? { ...current, metadata: next.metadata } : next;
-  return { ...base, ...(status === undefined ? {} : { status }) };
-}
-
-/** What only the server writes stays as it is, whatever the new object says. */
-function withSystemFields(current: KubeObject, next: KubeObject, specChanged: boolean): ObjectMeta {
-  const own = Object.entries(next.metadata).filter(([field]) => !systemFields.has(field));
-  const kept = Object.entries(current.metadata).filter(([field]) => systemFields.has(field));
-  const { generation } = current.metadata;
-  return {
-    ...Object.fromEntries([...own, ...kept]),
-    ...(generation !== undefined && specChanged ? { generation: generation + 1 } : {}),
-  };
-}
-
-function hadFinalizers(object: KubeObject): boolean {
-  return (object.metadata.finalizers ?? []).length > 0;
-}
-
-/** `--force --grace-period=0` removes a pod without waiting for its kubelet; a namespace always waits for its content. */
-function forced(definition: ResourceDefinition, gracePeriodSeconds: number | undefined): boolean {
-  return gracePeriodSeconds === 0 && definition.resource !== namespaces.resource;
-}
-
-function withoutStatus(object: KubeObject): KubeObject {
-  const { status: _, ...rest } = object;
-  return { ...rest, apiVersion: object.apiVersion, kind: object.kind, metadata: object.metadata };
+/** What a write of this scope does not set, whatever it says. */
+function ignoredFields(
+  { hasStatus }: ResourceDefinition,
+  { scope = 'main' }: WriteOptions,
+): readonly (readonly string[])[] {
+  if (scope === 'status') return [['spec'], ['metadata', 'labels']];
+  return scope === 'main' && hasStatus ? [['status']] : [];
 }

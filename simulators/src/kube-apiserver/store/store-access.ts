@@ -8,7 +8,7 @@ import type { KubeObject } from '../kube-object.ts';
 import type { Json } from '../json.ts';
 import type { ResourceDefinition } from '../resources/resource-definition.ts';
 import type { ResourceRegistry } from '../resources/resource-registry.ts';
-import type { ObjectStore, RemoveOptions } from './object-store.ts';
+import type { ObjectStore, RemoveOptions, WriteOptions } from './object-store.ts';
 
 export interface ObjectReference {
   readonly apiVersion: string;
@@ -24,6 +24,9 @@ export interface ListReference {
   /** Left out for all namespaces. */
   readonly namespace?: string;
 }
+
+/** As the tests and demos that write here. */
+const byHand: WriteOptions = { scope: 'everything', manager: 'simulator' };
 
 export class StoreAccess {
   readonly #registry: ResourceRegistry;
@@ -42,7 +45,7 @@ export class StoreAccess {
   /** Creates, with status if given. Throws ApiError as a request would. */
   create(object: Json): KubeObject {
     const parsed = parseKubeObject(object);
-    return this.#objects.create(this.#definition(parsed), parsed, { scope: 'everything' });
+    return this.#objects.create(this.#definition(parsed), parsed, byHand);
   }
 
   /** Creates, or replaces whatever is there. */
@@ -51,7 +54,7 @@ export class StoreAccess {
     const definition = this.#definition(parsed);
     const namespace = definition.namespaced ? namespaceOf(parsed) || 'default' : '';
     if (this.#objects.find(definition, namespace, nameOf(parsed)) === undefined) return this.create(parsed);
-    return this.#objects.change(definition, namespace, nameOf(parsed), () => parsed, { scope: 'everything' });
+    return this.#objects.change(definition, namespace, nameOf(parsed), () => parsed, byHand);
   }
 
   get(reference: ObjectReference): KubeObject | undefined {
@@ -71,9 +74,13 @@ export class StoreAccess {
   /** Throws NotFound, and Conflict when `change` keeps a resourceVersion that is not the present one. */
   update(reference: ObjectReference, change: (current: KubeObject) => KubeObject): KubeObject {
     const definition = this.#definition(reference);
-    return this.#objects.change(definition, namespaceFor(definition, reference), reference.name, change, {
-      scope: 'everything',
-    });
+    return this.#objects.change(
+      definition,
+      namespaceFor(definition, reference),
+      reference.name,
+      change,
+      byHand,
+    );
   }
 
   /** Like a DELETE: pods terminate first when controllers run. Throws NotFound. */

@@ -1,6 +1,6 @@
 /** create, update and patch, on objects and on their status. */
 import { ApiError } from '../api-error.ts';
-import { contentType, readBody } from '../exchange.ts';
+import { contentType, header, readBody } from '../exchange.ts';
 import { isJsonObject } from '../json.ts';
 import type { Json } from '../json.ts';
 import { nameOf, namespaceOf, parseKubeObject, withMeta } from '../kube-object.ts';
@@ -11,6 +11,8 @@ import type { MergeSchema } from '../patch/merge-schema.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { apiVersionOf } from '../resources/resource-definition.ts';
 import type { WriteOptions } from '../store/object-store.ts';
+import { applyTypes, serveApply } from './apply.ts';
+import { decodeKnown } from './field-validation.ts';
 import { formObject, isDryRun } from './resource-exchange.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
 
@@ -19,12 +21,12 @@ const mergePatch = 'application/merge-patch+json';
 const strategicMergePatch = 'application/strategic-merge-patch+json';
 
 export async function serveCreate(exchange: ResourceExchange): Promise<void> {
-  const { caller, cluster, definition, query, reply } = exchange;
-  const dryRun = isDryRun(query);
+  const { caller, cluster, definition, reply } = exchange;
+  const options = writeOptions(exchange);
   const object = inNamespace(exchange, await readObject(exchange));
   const created =
     definition.answer === undefined
-      ? cluster.objects.create(definition, object, { dryRun })
+      ? cluster.objects.create(definition, object, options)
       : definition.answer(object, caller);
   await reply.json(201, formObject(exchange, created));
 }
@@ -40,14 +42,16 @@ export async function serveUpdate(exchange: ResourceExchange): Promise<void> {
 export async function servePatch(exchange: ResourceExchange): Promise<void> {
   const { cluster, definition, info, reply } = exchange;
   const options = writeOptions(exchange);
-  const apply = patcher(contentType(exchange), definition.mergeSchema);
-  const patch = await readBody(exchange, [contentType(exchange)]);
+  const type = contentType(exchange);
+  if (applyTypes.includes(type)) return serveApply(exchange, options);
+  const apply = patcher(type, definition.mergeSchema);
+  const patch = await readBody(exchange, [type]);
   if (patch === undefined) throw ApiError.badRequest('the patch is empty');
   const patched = cluster.objects.change(
     definition,
     info.namespace,
     info.name,
-    (current) => parseKubeObject(apply(current, patch)),
+    (current) => decodeKnown(exchange, parseKubeObject(apply(current, patch)), badPatch(patch)),
     options,
   );
   await reply.json(200, formObject(exchange, patched));
@@ -64,6 +68,7 @@ export function patcher(
       jsonPatch,
       mergePatch,
       ...(schema === undefined ? [] : [strategicMergePatch]),
+      ...applyTypes,
     ]);
   }
   return (current, patch) => {
@@ -72,15 +77,31 @@ export function patcher(
   };
 }
 
+function badPatch(patch: Json): (why: string) => ApiError {
+  return (why) => {
+    const message = `Invalid value: ${JSON.stringify(JSON.stringify(patch))}: ${why}`;
+    return new ApiError(422, 'Invalid', ` "" is invalid: patch: ${message}`, {
+      causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }],
+    });
+  };
+}
+
 async function readObject(exchange: ResourceExchange): Promise<KubeObject> {
   const { definition } = exchange;
   const expected = { apiVersion: apiVersionOf(definition), kind: definition.kind };
   const object = parseKubeObject(await readBody(exchange), expected);
-  if (object.kind !== expected.kind || object.apiVersion !== expected.apiVersion) {
-    const given = `${object.kind} in version "${object.apiVersion}"`;
-    throw ApiError.badRequest(`${given} cannot be handled as a ${definition.kind}`);
+  const refused = (why: string): ApiError => {
+    const given = `${object.kind} in version "${object.apiVersion.split('/').at(-1)}"`;
+    return ApiError.badRequest(`${given} cannot be handled as a ${definition.kind}${why}`);
+  };
+  if (object.kind !== expected.kind || object.apiVersion !== expected.apiVersion) throw refused('');
+  try {
+    return decodeKnown(exchange, object, (why) => refused(`: ${why}`));
+  } catch (error) {
+    // The decoder's words on a value of the wrong type.
+    if (error instanceof ApiError && error.message.startsWith('json: ')) throw refused(`: ${error.message}`);
+    throw error;
   }
-  return object;
 }
 
 /** The path decides the namespace; a body may repeat it and not contradict it. */
@@ -98,6 +119,22 @@ function inNamespace({ definition, info }: ResourceExchange, object: KubeObject)
   });
 }
 
-export function writeOptions({ info, query }: ResourceExchange): WriteOptions {
-  return { scope: info.subresource === 'status' ? 'status' : 'main', dryRun: isDryRun(query) };
+export function writeOptions(exchange: ResourceExchange): WriteOptions & { readonly manager: string } {
+  const { info, query } = exchange;
+  return {
+    scope: info.subresource === 'status' ? 'status' : 'main',
+    dryRun: isDryRun(query),
+    manager: managerName(exchange),
+    subresource: info.subresource,
+  };
+}
+
+/** As the client says, or the name of its program. */
+function managerName(exchange: ResourceExchange): string {
+  const given = exchange.query.get('fieldManager') ?? '';
+  if (given.length > 128) {
+    const why = 'fieldManager: Too long: may not be more than 128 bytes';
+    throw new ApiError(422, 'Invalid', why, {});
+  }
+  return given || (header(exchange, 'user-agent').split('/')[0] ?? '').slice(0, 128) || 'unknown';
 }

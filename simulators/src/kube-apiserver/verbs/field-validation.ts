@@ -1,0 +1,30 @@
+/** `fieldValidation=`: what becomes of fields that the schema does not have. By default they are left out, with a warning. */
+import { ApiError } from '../api-error.ts';
+import type { KubeObject } from '../kube-object.ts';
+import { decodeTyped } from '../schema/decode.ts';
+import type { ResourceExchange } from './resource-exchange.ts';
+
+/** The object as the kind knows it. Throws `refusal`'s error for unknown fields that are to be refused. */
+export function decodeKnown(
+  exchange: ResourceExchange,
+  object: KubeObject,
+  refusal: (why: string) => ApiError,
+): KubeObject {
+  const { definition, query, reply } = exchange;
+  const directive = query.get('fieldValidation') || 'Warn';
+  if (!['Ignore', 'Warn', 'Strict'].includes(directive)) {
+    const supported = 'supported values: "Ignore", "Strict", "Warn"';
+    throw new ApiError(
+      422,
+      'Invalid',
+      `fieldValidation: Unsupported value: ${JSON.stringify(directive)}: ${supported}`,
+      {},
+    );
+  }
+  const { object: known, unknownFields } = decodeTyped(object, definition.schema);
+  const complaints = unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
+  if (complaints.length === 0 || directive === 'Ignore') return known;
+  if (directive === 'Strict') throw refusal(`strict decoding error: ${complaints.join(', ')}`);
+  reply.addHeaders({ Warning: complaints.map((text) => `299 - ${JSON.stringify(text)}`).join(', ') });
+  return known;
+}
