@@ -6,7 +6,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { watch } from 'node:fs';
+import { constants, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
@@ -238,7 +238,8 @@ async function digestContents(contents: ReadonlyMap<string, Promise<Buffer>>): P
 
 /** Reads at most the limit and a byte, whatever the file claims to be: /dev/zero is a file, too. */
 async function readLimited(path: string, maxBytes: number): Promise<Buffer> {
-  await using file = await open(path);
+  // A pipe that nobody writes to would hold the open, a thread and the end of the process for ever.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stat = await file.stat();
   if (!stat.isFile()) {
     throw Object.assign(new Error(`${path} is not a file`), { code: 'ERR_NOT_A_FILE' });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import type { TestContext } from 'node:test';
 import { FileFollower } from '../src/index.ts';
 
@@ -187,3 +189,23 @@ async function watches(): Promise<number> {
   }
   return count;
 }
+
+test('a pipe in the place of the file is an error and holds nobody up, and the file is read again when it is back', async (t) => {
+  const folder = await temporaryFolder(t);
+  const path = join(folder, 'file');
+  await writeFile(path, 'one');
+  const { follower, seen } = await follow([path]);
+  await using _follower = follower;
+  const failed = seen.next();
+  await rm(path);
+  await promisify(execFile)('mkfifo', [path]);
+  await failed;
+  // The event of the removal may have been looked at before the pipe was there.
+  while (!seen.errors.some((message) => message.endsWith('is not a file'))) await seen.next();
+  assert.equal(follower.value, 'one');
+  const changed = seen.next();
+  await writeFile(`${path}.new`, 'two');
+  await rename(`${path}.new`, path);
+  await changed;
+  assert.deepEqual(seen.values, ['two']);
+});
