@@ -7,7 +7,7 @@ import { X509Certificate } from 'node:crypto';
 import { TlsMaterial } from '@roundhouse/transport';
 
 /** Longer chains are none that anybody has. */
-const maxChain = 8;
+export const maxChain = 8;
 
 export class ClientCa {
   readonly pem: Buffer;
@@ -31,20 +31,27 @@ export class ClientCa {
     );
   }
 
-  /** Whether the certificate leads to a root of the bundle, as OpenSSL asks it; its purpose was looked at by TLS. */
-  accepts(certificate: X509Certificate, depth = 0): boolean {
+  /**
+   * Whether a client's certificate leads to a root of the bundle, as OpenSSL asks it; its purpose was looked at by TLS.
+   *
+   * @param chain the certificate, and what the client has sent behind it
+   */
+  accepts([certificate, ...sent]: readonly X509Certificate[]): boolean {
+    const intermediates = [...this.#authorities, ...sent.slice(0, maxChain).filter(({ ca }) => ca)];
+    return certificate !== undefined && this.#leadsToRoot(certificate, intermediates, 0);
+  }
+
+  #leadsToRoot(certificate: X509Certificate, issuers: readonly X509Certificate[], depth: number): boolean {
     if (depth >= maxChain || !isValidNow(certificate)) {
       return false;
     }
-    const sent = certificate.issuerCertificate;
-    const candidates = sent === undefined || !sent.ca ? this.#authorities : [...this.#authorities, sent];
-    return candidates.some(
+    return issuers.some(
       (issuer) =>
         issued(issuer, certificate) &&
         // The root must be of the bundle; a client may send whatever root it likes.
         (issued(issuer, issuer)
           ? this.#authorities.includes(issuer) && isValidNow(issuer)
-          : this.accepts(issuer, depth + 1)),
+          : this.#leadsToRoot(issuer, issuers, depth + 1)),
     );
   }
 }

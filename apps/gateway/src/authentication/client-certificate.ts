@@ -3,15 +3,18 @@
  * (k8s.io/apiserver, authentication/request/x509). TLS has verified it against the client CA before.
  */
 
+import type { X509Certificate } from 'node:crypto';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { GatewayError } from '../errors.ts';
 import type { Caller } from './caller.ts';
+import { maxChain } from './client-ca.ts';
 import type { ClientCa } from './client-ca.ts';
 
 interface Verified {
   readonly caller: Caller;
   /** Under which it was found good. */
   readonly ca: ClientCa;
+  readonly chain: readonly X509Certificate[];
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
@@ -39,7 +42,7 @@ export class ClientCertificates {
       if (Object.keys(certificate).length === 0) {
         return undefined;
       }
-      verified = verify(socket, certificate, ca);
+      verified = verify(socket, certificate, verified?.chain ?? chainOf(socket), ca);
       this.#verified.set(socket, verified);
     }
     // A connection may outlive the certificate that opened it.
@@ -50,10 +53,25 @@ export class ClientCertificates {
   }
 }
 
-function verify(socket: TLSSocket, certificate: PeerCertificate, ca: ClientCa): Verified {
-  const full = socket.getPeerX509Certificate();
+/** At the first look: Node.js 24 gives the chain behind the certificate once only. */
+function chainOf(socket: TLSSocket): readonly X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  let next = socket.getPeerX509Certificate();
+  while (next !== undefined && chain.length < maxChain) {
+    chain.push(next);
+    next = next.issuerCertificate;
+  }
+  return chain;
+}
+
+function verify(
+  socket: TLSSocket,
+  certificate: PeerCertificate,
+  chain: readonly X509Certificate[],
+  ca: ClientCa,
+): Verified {
   // The first is what TLS has found at the handshake, against the bundle of that time.
-  if (!socket.authorized || full === undefined || !ca.accepts(full)) {
+  if (!socket.authorized || !ca.accepts(chain)) {
     throw new GatewayError('ERR_RH_UNAUTHENTICATED', 'the client certificate is not trusted here');
   }
   const names = valuesOf(certificate.subject.CN);
@@ -65,6 +83,7 @@ function verify(socket: TLSSocket, certificate: PeerCertificate, ca: ClientCa): 
   return {
     caller: { method: 'certificate', user, uid: undefined, groups: valuesOf(certificate.subject.O) },
     ca,
+    chain,
     expiresAt: Date.parse(certificate.valid_to),
   };
 }
