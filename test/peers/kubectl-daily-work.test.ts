@@ -127,5 +127,31 @@ for (const minor of kubectlMinors) {
         ['Warning: unknown field "date"\n', 'configmap/odd created\n'],
       );
     });
+
+    test('explains kinds and their fields', async () => {
+      await using bench = await openBench(kubectl);
+      const { run, fail } = bench;
+      const containers = await run('explain pod.spec.containers');
+      assert.match(containers, /^KIND: +Pod\nVERSION: +v1\n\nFIELD: containers <\[\]Container>\n/);
+      assert.match(containers, /^ {2}name\t<string> -required-$/m);
+      const spec = await run('explain deployment.spec --recursive');
+      assert.match(spec, /^ {2}template\t<PodTemplateSpec> -required-\n {4}metadata\t<ObjectMeta>$/m);
+      assert.match(spec, /^ {10}containerPort\t<integer> -required-$/m);
+      for (const kind of ['service', 'configmap', 'node', 'lease', 'event', 'replicaset'])
+        assert.match(await run(`explain ${kind}`), /^FIELDS:$/m, kind);
+      assert.match(await fail('explain pod.spec.nothing'), /field "nothing" does not exist/);
+    });
+
+    test('edits with the editor of the environment, and takes no field that does not exist', async () => {
+      await using bench = await openBench(kubectl);
+      const { run } = bench;
+      await run('apply -f -', manifest('nginx:1'));
+      const edit = async (script: string) =>
+        run('edit deployment shop', undefined, { KUBE_EDITOR: `sed -i ${script}` });
+      assert.equal(await edit('s/nginx:1/nginx:2/'), 'deployment.apps/shop edited\n');
+      assert.match(await run('get deployment shop -o wide'), /nginx:2/);
+      await assert.rejects(edit('s/progressDeadlineSeconds/progressDeadline/'), /is invalid/);
+      assert.match(await run('get deployment shop -o yaml'), /progressDeadlineSeconds: 600/);
+    });
   });
 }

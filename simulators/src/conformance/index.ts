@@ -3,10 +3,15 @@
  * that they are true. A case owns a namespace, leaves nothing behind and needs no controllers beside the apiserver.
  */
 import { applyCases } from './cases/apply.ts';
+import { openApiCases } from './cases/openapi.ts';
 import { subresourceCases } from './cases/subresources.ts';
 import type { ConformanceCase } from './target.ts';
 
 export type { ConformanceCase, Target, User } from './target.ts';
 
 /** Every case, in the order of the list. */
-export const conformanceCases: readonly ConformanceCase[] = [...subresourceCases, ...applyCases];
+export const conformanceCases: readonly ConformanceCase[] = [
+  ...subresourceCases,
+  ...applyCases,
+  ...openApiCases,
+];

@@ -1,6 +1,7 @@
 /** What all rooms of one server share. */
 import type { Clock } from './clock.ts';
 import type { LogBooks } from './logs/log-books.ts';
+import type { OpenApiDocuments } from './openapi/openapi-v3.ts';
 import type { ResourceRegistry } from './resources/resource-registry.ts';
 import type { ObjectStore } from './store/object-store.ts';
 
@@ -12,5 +13,6 @@ export interface ClusterState {
   readonly registry: ResourceRegistry;
   readonly objects: ObjectStore;
   readonly logs: LogBooks;
+  readonly openApi: OpenApiDocuments;
   readonly bookmarkIntervalMs: number;
 }

@@ -19,6 +19,7 @@ import { Faults } from './faults.ts';
 import { initialObjects } from './initial-objects.ts';
 import type { Json } from './json.ts';
 import { LogBooks } from './logs/log-books.ts';
+import { OpenApiDocuments } from './openapi/openapi-v3.ts';
 import { handleRequest } from './request-handler.ts';
 import { pods } from './resources/pods.ts';
 import { builtInResources, ResourceRegistry } from './resources/resource-registry.ts';
@@ -90,13 +91,15 @@ export class KubeApiserver implements AsyncDisposable {
     const registry = new ResourceRegistry(builtInResources);
     const objects = new ObjectStore({ clock, historyLimit, controllers });
     const logs = resources.use(new LogBooks(objects.collection(pods), 5000));
+    const { version = 'v1.35.2' } = options;
     const cluster: ClusterState = {
       name: options.name,
-      version: options.version ?? 'v1.35.2',
+      version,
       clock,
       registry,
       objects,
       logs,
+      openApi: new OpenApiDocuments(registry, version),
       bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
     };
     const seeded = new StoreAccess(registry, objects);

@@ -12,7 +12,8 @@ import type { AuthenticatedExchange, Exchange } from './exchange.ts';
 import { applyFault } from './fault-application.ts';
 import type { Faults } from './faults.ts';
 import { impersonate } from './impersonation.ts';
-import { openApiDocument, openApiV2Document, openApiV2Protobuf } from './openapi.ts';
+import { openApiV2Document, openApiV2Protobuf } from './openapi/openapi-v2.ts';
+import type { OpenApiDocument } from './openapi/openapi-v3.ts';
 import { negotiate } from './printing/accept.ts';
 import { Reply } from './reply.ts';
 import { parseResourceRequest } from './request-info.ts';
@@ -64,7 +65,9 @@ async function serveDocument(rooms: RequestRooms, exchange: AuthenticatedExchang
   const health = healthText(path, query);
   if (health !== undefined) return reply.send(200, 'text/plain; charset=utf-8', health);
   if (path === '/openapi/v2') return serveOpenApiV2(rooms.cluster, exchange);
-  const document = discoveryDocument(rooms.cluster, path) ?? openApiDocument(rooms.cluster, path);
+  const description = rooms.cluster.openApi.at(path);
+  if (description !== undefined) return serveOpenApiV3(exchange, description);
+  const document = discoveryDocument(rooms.cluster, path);
   if (document === undefined) return reply.send(404, 'text/plain; charset=utf-8', '404 page not found\n');
   if (method !== 'GET' && method !== 'HEAD') throw ApiError.methodNotAllowed();
   await reply.json(200, document);
@@ -72,11 +75,32 @@ async function serveDocument(rooms: RequestRooms, exchange: AuthenticatedExchang
 
 /** kubectl names two spellings of the protobuf type, of which the older has an `@`. */
 async function serveOpenApiV2(cluster: ClusterState, exchange: Exchange): Promise<void> {
-  const { json, protobuf } = openApiV2Document(cluster);
+  const { json, protobuf } = openApiV2Document(cluster.version);
   const wantsProtobuf = /proto-openapi\.spec\.v2[.@]v1\.0\+protobuf/.test(header(exchange, 'accept'));
   return wantsProtobuf
     ? exchange.reply.send(200, openApiV2Protobuf, protobuf)
     : exchange.reply.json(200, json);
+}
+
+/** A document that is asked for by its hash never changes under that address; with another hash, the right one is named. */
+async function serveOpenApiV3(
+  { wire, path, query, reply }: Exchange,
+  { text, hash }: OpenApiDocument,
+): Promise<void> {
+  const asked = query.get('hash');
+  if (asked !== null && asked !== hash)
+    return reply.send(301, 'text/plain; charset=utf-8', '', { Location: `${path}?hash=${hash}` });
+  const headers = {
+    ETag: `"${hash}"`,
+    Vary: 'Accept',
+    ...(asked === null ? {} : { 'Cache-Control': 'public, immutable' }),
+  };
+  const known = wire.request.headerValues('if-none-match').flatMap((value) => value.split(/\s*,\s*/));
+  if (known.includes(headers.ETag) || known.includes(`W/${headers.ETag}`)) {
+    await reply.begin(304, headers);
+    return reply.end();
+  }
+  await reply.send(200, 'application/json', text, headers);
 }
 
 async function serveResource(

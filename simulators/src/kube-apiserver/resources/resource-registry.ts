@@ -39,17 +39,25 @@ export interface GroupVersion {
 export class ResourceRegistry {
   readonly #byPath = new Map<string, ResourceDefinition>();
   readonly #byKind = new Map<string, ResourceDefinition>();
+  #revision = 0;
 
   constructor(definitions: readonly ResourceDefinition[]) {
     for (const definition of definitions) this.add(definition);
   }
 
+  /** Changes whenever other resources are served. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   add(definition: ResourceDefinition): void {
+    this.#revision += 1;
     this.#byPath.set(`${apiVersionOf(definition)}/${definition.resource}`, definition);
     this.#byKind.set(`${apiVersionOf(definition)}/${definition.kind}`, definition);
   }
 
   remove(definition: ResourceDefinition): void {
+    this.#revision += 1;
     this.#byPath.delete(`${apiVersionOf(definition)}/${definition.resource}`);
     this.#byKind.delete(`${apiVersionOf(definition)}/${definition.kind}`);
   }

@@ -8,6 +8,8 @@ export interface Schema {
   /** In OpenAPI, like `io.k8s.api.core.v1.Container`; without it the schema is written where it is used. */
   readonly name?: string;
   readonly description?: string;
+  /** Of the type, where `description` is of one field of that type. */
+  readonly typeDescription?: string;
   /** Undefined: anything, or what `intOrString` says. */
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly format?: string;
@@ -92,6 +94,7 @@ export function bool(description: string): Schema {
 export function time(description: string): Schema {
   return {
     name: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
+    typeDescription: 'A point in time, to the second.',
     type: 'string',
     format: 'date-time',
     description,
@@ -101,6 +104,7 @@ export function time(description: string): Schema {
 export function microTime(description: string): Schema {
   return {
     name: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
+    typeDescription: 'A point in time, to the microsecond.',
     type: 'string',
     format: 'date-time',
     description,
@@ -114,6 +118,7 @@ export function bytes(description: string): Schema {
 export function intOrString(description: string): Schema {
   return {
     name: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+    typeDescription: 'A number, or a text that stands for one.',
     intOrString: true,
     format: 'int-or-string',
     description,
@@ -122,7 +127,12 @@ export function intOrString(description: string): Schema {
 
 /** `100m`, `2Gi`, or a plain number. */
 export function quantity(description: string): Schema {
-  return { name: 'io.k8s.apimachinery.pkg.api.resource.Quantity', intOrString: true, description };
+  return {
+    name: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
+    typeDescription: 'An amount with a unit, like 100m or 2Gi.',
+    intOrString: true,
+    description,
+  };
 }
 
 /** Of strings, unless told otherwise. */
@@ -168,12 +178,17 @@ export function setList(items: Schema, description: string, mergeKey?: string): 
 
 /** A field of this type, with what it means there; may be absent. */
 export function field(type: Schema, description: string): Schema {
-  return { ...type, description };
+  return { ...type, description, ...ownDescription(type) };
 }
 
 /** A field that is always there, empty at least: a struct by value in Go. */
 export function inline(type: Schema, description: string): Schema {
-  return { ...type, description, default: {} };
+  return { ...type, description, ...ownDescription(type), default: {} };
+}
+
+function ownDescription({ typeDescription, description }: Schema): Partial<Schema> {
+  const own = typeDescription ?? description;
+  return own === undefined ? {} : { typeDescription: own };
 }
 
 /** Changed as a whole only. */
