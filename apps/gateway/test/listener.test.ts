@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { ProcessError } from '@roundhouse/process';
 import { Gateway } from '../src/index.ts';
@@ -187,4 +187,30 @@ test('a port that is taken is named with its option, and what was opened before 
       },
     );
   }
+});
+
+test('over TLS a connection whose handshake does not end is closed at the time limit, and is none that a shutdown waits for', async (t) => {
+  const { gateway } = await openRig(t, { tls: true, limits: { headTimeoutMs: 300 } });
+  const { hostname, port } = new URL(gateway.url);
+  // Nothing, half a ClientHello, and what is no TLS at all.
+  const beginnings = [
+    Buffer.alloc(0),
+    Buffer.from('16030100c8010000c40303', 'hex'),
+    Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+  ];
+  await Promise.all(
+    beginnings.map(async (bytes) => {
+      // Keeps its own side open, so that only the gateway can end it.
+      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+      socket.on('error', () => undefined);
+      socket.resume();
+      await once(socket, 'connect');
+      socket.write(bytes);
+      await Promise.race([once(socket, 'end'), once(socket, 'close')]);
+      socket.destroy();
+    }),
+  );
+  const startedAt = performance.now();
+  await gateway.close({ timeoutMs: 60_000 });
+  assert.ok(performance.now() - startedAt < 10_000, 'the shutdown waited for connections that are none');
 });

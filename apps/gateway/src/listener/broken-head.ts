@@ -6,8 +6,10 @@ import { failureStatus } from '@roundhouse/kubernetes';
 import { GatewayError } from '../errors.ts';
 
 export function answerBrokenHead(cause: Error, socket: Duplex): void {
-  // The client has gone, or an answer is under way: another one in the middle of it would be read as its body.
-  if (!socket.writable || ('_httpMessage' in socket && socket._httpMessage !== null)) {
+  // Only HTTP can be answered: what failed below it (a TLS handshake, above all one that never ends) would take our answer
+  // into a queue that nobody empties, and the connection would stay for ever. And where the client has gone, or an answer
+  // is under way, another one in the middle of it would be read as its body.
+  if (!isAboutHttp(cause) || !socket.writable || ('_httpMessage' in socket && socket._httpMessage !== null)) {
     socket.destroy();
     return;
   }
@@ -22,9 +24,18 @@ export function answerBrokenHead(cause: Error, socket: Duplex): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
+/** Of Node.js' parser (llhttp), or of its limits on the time of a head. */
+function isAboutHttp(cause: Error): boolean {
+  const code = codeOf(cause);
+  return code.startsWith('HPE_') || code.startsWith('ERR_HTTP_');
+}
+
+function codeOf(cause: Error): string {
+  return 'code' in cause ? String(cause.code) : '';
+}
+
 function errorOf(cause: Error): GatewayError {
-  const code = 'code' in cause ? cause.code : undefined;
-  switch (code) {
+  switch (codeOf(cause)) {
     case 'HPE_HEADER_OVERFLOW':
       return new GatewayError('ERR_RH_HEAD_TOO_LARGE', 'the head of the request is too large');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
