@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect as connectTcp, createServer } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { test } from 'node:test';
 import { ProcessError } from '@roundhouse/process';
 import { Gateway } from '../src/index.ts';
 import { ask, askHttp2, codeOf, dial, dialHttp2, sendRaw, sendRawGet, statusIn } from './support/clients.ts';
-import { callersAuthority, openRig } from './support/gateway-rig.ts';
+import { authority, callersAuthority, openRig } from './support/gateway-rig.ts';
 
 const path = '/clusters/alpha/version';
 
@@ -201,7 +202,7 @@ test('over TLS a connection whose handshake does not end is closed at the time l
   await Promise.all(
     beginnings.map(async (bytes) => {
       // Keeps its own side open, so that only the gateway can end it.
-      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+      const socket = connectTcp({ host: hostname, port: Number(port), allowHalfOpen: true });
       socket.on('error', () => undefined);
       socket.resume();
       await once(socket, 'connect');
@@ -213,4 +214,24 @@ test('over TLS a connection whose handshake does not end is closed at the time l
   const startedAt = performance.now();
   await gateway.close({ timeoutMs: 60_000 });
   assert.ok(performance.now() - startedAt < 10_000, 'the shutdown waited for connections that are none');
+});
+
+test('over HTTP/2 a head that is never finished does not keep its connection', async (t) => {
+  const { gateway } = await openRig(t, { tls: true, limits: { keepAliveTimeoutMs: 400 } });
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connectTls({
+    host: hostname,
+    port: Number(port),
+    ca: authority.certificatePem,
+    servername: 'localhost',
+    ALPNProtocols: ['h2'],
+  });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  socket.resume();
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  // SETTINGS without any, then HEADERS of stream 1 with `:method: GET` and without END_HEADERS.
+  socket.write(Buffer.from('000000040000000000', 'hex'));
+  socket.write(Buffer.from('00000101000000000182', 'hex'));
+  await once(socket, 'close');
 });

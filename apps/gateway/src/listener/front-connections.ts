@@ -136,8 +136,8 @@ export class FrontConnections implements Disposable {
       }
     }
     for (const [session, { streams, idleSince }] of this.#http2) {
-      if (streams === 0 && quiet(idleSince) && !session.closed) {
-        session.close();
+      if (streams === 0 && quiet(idleSince)) {
+        endSession(session);
       }
     }
   }
@@ -145,8 +145,8 @@ export class FrontConnections implements Disposable {
   #closeIdleSessions(): void {
     const before = performance.now() - this.#idleTimeoutMs;
     for (const [session, { streams, idleSince }] of this.#http2) {
-      if (streams === 0 && idleSince < before && !session.closed) {
-        session.close();
+      if (streams === 0 && idleSince < before) {
+        endSession(session);
       }
     }
   }
@@ -156,5 +156,14 @@ export class FrontConnections implements Disposable {
       clearInterval(this.#drainSweep);
       this.#drained?.();
     }
+  }
+}
+
+/** In order at first. One that is there at the next look has half a head under way, which a client may never finish. */
+function endSession(session: ServerHttp2Session): void {
+  if (session.closed) {
+    session.destroy();
+  } else {
+    session.close();
   }
 }
