@@ -81,6 +81,8 @@ for (const tls of [false, true]) {
     for (const head of [
       `POST ${exec} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Content-Length: 0\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n`,
       `GET ${exec} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\nearly bytes`,
+      `POST ${exec} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Content-Length: 0\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n`,
+      `POST ${exec} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Content-Length: 0\r\n\r\n`,
     ]) {
       const raw = await sendRaw(gateway.url, head);
       assert.equal(codeOf(raw), 501);

@@ -52,7 +52,7 @@ export async function forward(
   limits: ForwardingLimits,
   started: (relay: Pick<Relay, 'stop'>) => void,
 ): Promise<ForwardingResult> {
-  refuseUpgrade(request);
+  refuseUpgrade(request, route);
   if (impersonates) {
     refuseWhereNobodyIsNamed(cluster);
   }
@@ -112,9 +112,14 @@ function refuseWhereNobodyIsNamed({ name, identityMode }: Cluster): void {
   }
 }
 
+/** Of a pod; they need an upgrade, whatever the request calls it. */
+const upgradedSubresources: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
+
 /** Upgrades are not spoken yet; answering an exec as if it were a plain request would leave its client hanging. */
-function refuseUpgrade({ upgrade }: FrontRequest): void {
-  if (upgrade !== undefined && /(?:^|[\s,])(?:spdy\/3\.1|websocket)(?:$|[\s,])/.test(upgrade)) {
+function refuseUpgrade({ upgrade }: FrontRequest, { info }: Route): void {
+  const asks = upgrade !== undefined && /(?:^|[\s,])(?:spdy\/3\.1|websocket)(?:$|[\s,])/.test(upgrade);
+  const needs = info.resource === 'pods' && upgradedSubresources.has(info.subresource);
+  if (asks || needs) {
     throw new GatewayError(
       'ERR_RH_UPGRADE_UNSUPPORTED',
       'exec, attach, cp and port-forward are not supported by the gateway yet',
