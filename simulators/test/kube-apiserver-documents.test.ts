@@ -10,7 +10,7 @@ test('discovery lists every group, version and resource, with verbs and short na
   const groups = (await call(server, 'GET', '/apis')).body.groups;
   assert.deepEqual(
     groups.map((group: { name: string }) => group.name),
-    ['apps', 'discovery.k8s.io', 'coordination.k8s.io', 'authentication.k8s.io'],
+    ['apps', 'discovery.k8s.io', 'coordination.k8s.io', 'authentication.k8s.io', 'apiextensions.k8s.io'],
   );
   assert.equal((await call(server, 'GET', '/apis/apps')).body.preferredVersion.groupVersion, 'apps/v1');
   const { body } = await call(server, 'GET', '/apis/apps/v1');

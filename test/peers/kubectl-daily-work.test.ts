@@ -153,5 +153,74 @@ for (const minor of kubectlMinors) {
       await assert.rejects(edit('s/progressDeadlineSeconds/progressDeadline/'), /is invalid/);
       assert.match(await run('get deployment shop -o yaml'), /progressDeadlineSeconds: 600/);
     });
+
+    test('takes kinds of its own: defined, waited for, explained, listed, scaled, and gone again', async () => {
+      await using bench = await openBench(kubectl);
+      const { run, fail } = bench;
+      await run('apply -f -', widgets);
+      await run('wait --for=condition=Established crd/widgets.example.com --timeout 10s');
+      assert.match(await run('explain widget.spec'), /^ {2}image\t<string> -required-\n {4}What it runs\.$/m);
+      const widget = (image: string) =>
+        JSON.stringify({
+          apiVersion: 'example.com/v1',
+          kind: 'Widget',
+          metadata: { name: 'first' },
+          spec: { image },
+        });
+      assert.equal(await run('apply -f -', widget('one')), 'widget.example.com/first created\n');
+      assert.equal(await run('apply -f -', widget('two')), 'widget.example.com/first configured\n');
+      assert.match(await fail('apply -f -', widget('TWO')), /spec\.image in body should match/);
+      assert.match(await run('get wd'), /^NAME +IMAGE +AGE\nfirst +two +\d+s$/m);
+      assert.match(await run('get things -o wide'), /^first +two +1 +\d+s$/m);
+      assert.equal(await run('scale widget first --replicas 3'), 'widget.example.com/first scaled\n');
+      assert.equal(await run('get widget first -o jsonpath={.spec.replicas}'), '3');
+      assert.match(
+        await run('api-resources --api-group example.com'),
+        /^widgets +wd +example\.com\/v1 +true +Widget$/m,
+      );
+      assert.match(await run('delete crd widgets.example.com'), /deleted/);
+      assert.match(await fail('get wd'), /could not find the requested resource/);
+    });
   });
 }
+
+const widgets = JSON.stringify({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'widgets.example.com' },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural: 'widgets', kind: 'Widget', shortNames: ['wd'], categories: ['things'] },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: {
+          scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' },
+        },
+        additionalPrinterColumns: [
+          { name: 'Image', type: 'string', jsonPath: '.spec.image' },
+          { name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas', priority: 1 },
+          { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+        ],
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec: {
+                type: 'object',
+                required: ['image'],
+                properties: {
+                  image: { type: 'string', pattern: '^[a-z]+$', description: 'What it runs.' },
+                  replicas: { type: 'integer', default: 1 },
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+});

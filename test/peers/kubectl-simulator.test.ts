@@ -18,6 +18,7 @@ for (const minor of kubectlMinors) {
       assert.match(resources, /^pods +po +v1 +true +Pod$/m);
       assert.match(resources, /^deployments +deploy +apps\/v1 +true +Deployment$/m);
       assert.deepEqual((await run('api-versions')).trim().split('\n'), [
+        'apiextensions.k8s.io/v1',
         'apps/v1',
         'authentication.k8s.io/v1',
         'coordination.k8s.io/v1',

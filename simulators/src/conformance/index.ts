@@ -3,6 +3,7 @@
  * that they are true. A case owns a namespace, leaves nothing behind and needs no controllers beside the apiserver.
  */
 import { applyCases } from './cases/apply.ts';
+import { customResourceCases } from './cases/custom-resources.ts';
 import { openApiCases } from './cases/openapi.ts';
 import { subresourceCases } from './cases/subresources.ts';
 import type { ConformanceCase } from './target.ts';
@@ -14,4 +15,5 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...subresourceCases,
   ...applyCases,
   ...openApiCases,
+  ...customResourceCases,
 ];

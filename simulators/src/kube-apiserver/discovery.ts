@@ -67,8 +67,22 @@ function groupNames(groupVersions: readonly GroupVersion[]): readonly string[] {
 function apiGroup(name: string, groupVersions: readonly GroupVersion[]): JsonObject {
   const versions = groupVersions
     .filter(({ group }) => group === name)
+    .toSorted((left, right) => compareVersions(left.version, right.version))
     .map((each) => ({ groupVersion: apiVersionOf(each), version: each.version }));
   return { name, versions, preferredVersion: versions[0] };
+}
+
+/** Stable versions first, then beta, then alpha, the newest of each first (k8s.io/apimachinery/pkg/version). */
+function compareVersions(left: string, right: string): number {
+  const rank = (version: string): readonly number[] => {
+    const [, major, level = '', minor = '0'] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
+    if (major === undefined) return [0, 0, 0];
+    return [level === '' ? 3 : level === 'beta' ? 2 : 1, Number(major), Number(minor)];
+  };
+  const [ours, theirs] = [rank(left), rank(right)];
+  const differing = ours.findIndex((part, index) => part !== theirs[index]);
+  if (differing < 0) return left < right ? -1 : 1;
+  return (theirs[differing] ?? 0) - (ours[differing] ?? 0);
 }
 
 function resourceList(cluster: ClusterState, groupVersion: GroupVersion): JsonObject {

@@ -14,6 +14,7 @@ import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { Controllers } from './controllers/controllers.ts';
+import { CustomResources } from './custom/custom-resources.ts';
 import { bodyLimitBytes } from './exchange.ts';
 import { Faults } from './faults.ts';
 import { initialObjects } from './initial-objects.ts';
@@ -90,6 +91,7 @@ export class KubeApiserver implements AsyncDisposable {
     const { clock = systemClock, controllers = true, historyLimit = 1000 } = options;
     const registry = new ResourceRegistry(builtInResources);
     const objects = new ObjectStore({ clock, historyLimit, controllers });
+    resources.use(CustomResources.start(registry, objects));
     const logs = resources.use(new LogBooks(objects.collection(pods), 5000));
     const { version = 'v1.35.2' } = options;
     const cluster: ClusterState = {

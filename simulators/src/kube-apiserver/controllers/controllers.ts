@@ -4,6 +4,7 @@
  */
 import type { ClusterState } from '../cluster-state.ts';
 import type { ResourceDefinition } from '../resources/resource-definition.ts';
+import { CustomResourceController } from './custom-resource-controller.ts';
 import { DeploymentController } from './deployment-controller.ts';
 import { EndpointSliceController } from './endpoint-slice-controller.ts';
 import { EventRecorder } from './event-recorder.ts';
@@ -43,6 +44,7 @@ export class Controllers implements Disposable {
     const controllers = new Controllers(
       [
         new NamespaceController(cluster),
+        new CustomResourceController(cluster),
         new DeploymentController(cluster, recorder),
         new ReplicaSetController(cluster, recorder),
         kubelet,

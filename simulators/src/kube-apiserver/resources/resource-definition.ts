@@ -31,7 +31,7 @@ export interface Column {
   /** 0 is always shown, 1 only by `-o wide`. */
   readonly priority: 0 | 1;
   readonly description: string;
-  value(object: KubeObject, now: number): string | number | boolean;
+  value(object: KubeObject, now: number): string | number | boolean | null;
 }
 
 /** What defaulting may need to know beside the object. */
@@ -41,6 +41,15 @@ export interface AdmissionContext {
   readonly previous: KubeObject | undefined;
   /** A cluster IP that no service has. */
   allocateClusterIp(): string;
+}
+
+/** For resources that show what another one stores, or store what another one shows. */
+export interface StoredForm {
+  /** `<group>/<resource>` of those that share the objects. Default: its own. */
+  readonly collection?: string;
+  toStored(object: KubeObject): KubeObject;
+  /** Leaves alone what is in this form already. */
+  fromStored(stored: KubeObject): KubeObject;
 }
 
 /** Where `/scale` reads and writes; paths are of field names. */
@@ -75,6 +84,8 @@ export interface ResourceDefinition {
   readonly custom: boolean;
   /** Paths that the server fills in on creation in nobody's name. */
   readonly serverFields: readonly (readonly string[])[];
+  /** Undefined: objects are stored as they are shown. */
+  readonly stored: StoredForm | undefined;
   /** How strategic merge patch treats lists; undefined: this kind takes JSON and merge patches only. */
   readonly mergeSchema: MergeSchema | undefined;
   /** Fills in what the real server would, on create and on update. */
@@ -107,6 +118,7 @@ export function defineResource(
     selectableFields: {},
     custom: false,
     serverFields: [],
+    stored: undefined,
     mergeSchema: given.custom === true ? undefined : mergeSchemaOf(given.schema),
     default: (object) => object,
     validate: () => [],

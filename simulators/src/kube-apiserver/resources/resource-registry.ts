@@ -1,5 +1,6 @@
 /** The resources that are served. Built-in ones are given at the start; others may come and go while the server runs. */
 import { configMaps } from './config-maps.ts';
+import { customResourceDefinitions } from './custom-resource-definitions.ts';
 import { deployments } from './deployments.ts';
 import { endpointSlices } from './endpoint-slices.ts';
 import { events } from './events.ts';
@@ -29,6 +30,7 @@ export const builtInResources: readonly ResourceDefinition[] = [
   endpointSlices,
   leases,
   selfSubjectReviews,
+  customResourceDefinitions,
 ];
 
 export interface GroupVersion {

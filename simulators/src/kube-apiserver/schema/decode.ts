@@ -5,7 +5,7 @@
 import { ApiError } from '../api-error.ts';
 import { isJsonList, isJsonObject } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { KubeObject } from '../kube-object.ts';
+import type { KubeObject, ObjectMeta } from '../kube-object.ts';
 import type { Schema } from './schema.ts';
 
 export interface Decoded {
@@ -18,13 +18,13 @@ export interface Decoded {
 export function decodeTyped(object: KubeObject, schema: Schema): Decoded {
   const unknownFields: string[] = [];
   const decoded = decodeFields(object, schema, { path: '', goPath: '', struct: '', unknownFields });
-  const { apiVersion, kind, metadata } = object;
+  const { apiVersion, kind } = object;
   return {
     object: {
       ...decoded,
       apiVersion,
       kind,
-      metadata: { ...metadata, ...(decoded['metadata'] as JsonObject) },
+      metadata: (decoded['metadata'] ?? {}) as ObjectMeta,
     },
     unknownFields,
   };

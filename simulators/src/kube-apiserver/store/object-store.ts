@@ -81,11 +81,14 @@ export class ObjectStore {
   }
 
   collection(definition: ResourceDefinition): Collection {
-    return this.versions.collection(`${definition.group}/${definition.resource}`);
+    return this.versions.collection(
+      definition.stored?.collection ?? `${definition.group}/${definition.resource}`,
+    );
   }
 
   find(definition: ResourceDefinition, namespace: string, name: string): KubeObject | undefined {
-    return this.collection(definition).get(objectKey(namespace, name));
+    const stored = this.collection(definition).get(objectKey(namespace, name));
+    return stored === undefined ? undefined : asShown(definition, stored);
   }
 
   /** Throws NotFound. */
@@ -122,12 +125,12 @@ export class ObjectStore {
       creationTimestamp:
         (scope === 'everything' ? object.metadata.creationTimestamp : undefined) ??
         timestamp(this.clock.now()),
-      ...(definition.hasStatus ? { generation: 1 } : {}),
+      ...(definition.hasStatus || definition.custom ? { generation: 1 } : {}),
     });
     const ready = record(this.#admit(definition, fresh, undefined));
     const key = objectKey(namespaceOf(ready), name);
     if (this.collection(definition).get(key) !== undefined) throw ApiError.alreadyExists(definition, name);
-    return options.dryRun === true ? ready : this.collection(definition).put(key, ready);
+    return options.dryRun === true ? ready : this.#put(definition, key, ready);
   }
 
   /**
@@ -158,9 +161,11 @@ export class ObjectStore {
     const next = change(current);
     checkIdentity(definition, current, next);
     const scoped = restrict(definition, current, next, options.scope ?? 'main');
+    // Where status is apart, it does not count.
+    const unversioned = definition.hasStatus ? { status: null } : {};
     const specChanged = !equalJson(
-      { ...scoped, metadata: {}, status: null },
-      { ...current, metadata: {}, status: null },
+      { ...scoped, metadata: {}, ...unversioned },
+      { ...current, metadata: {}, ...unversioned },
     );
     const kept = { ...scoped, metadata: withSystemFields(current, scoped, specChanged) };
     const ready = record(current, this.#admit(definition, kept, current));
@@ -169,9 +174,9 @@ export class ObjectStore {
     const key = objectKey(namespace, name);
     // The last finalizer is gone from an object that was only waiting for it.
     if (ready.metadata.deletionTimestamp !== undefined && hadFinalizers(current) && !hadFinalizers(ready)) {
-      return this.collection(definition).remove(key) ?? ready;
+      return this.purge(definition, namespace, name) ?? ready;
     }
-    return this.collection(definition).put(key, ready);
+    return this.#put(definition, key, ready);
   }
 
   /** Server-side apply: creates, or changes what the manager says and owns. Throws Conflict for fields that others own. */
@@ -244,7 +249,19 @@ export class ObjectStore {
 
   /** Takes the object out, whatever it waits for. */
   purge(definition: ResourceDefinition, namespace: string, name: string): KubeObject | undefined {
-    return this.collection(definition).remove(objectKey(namespace, name));
+    const last = this.collection(definition).remove(objectKey(namespace, name));
+    return last === undefined ? undefined : asShown(definition, last);
+  }
+
+  /** All of them, whatever they wait for. */
+  purgeAll(definition: ResourceDefinition): void {
+    for (const object of this.collection(definition).all())
+      this.purge(definition, namespaceOf(object), nameOf(object));
+  }
+
+  #put(definition: ResourceDefinition, key: string, object: KubeObject): KubeObject {
+    const stored = definition.stored?.toStored(object) ?? object;
+    return asShown(definition, this.collection(definition).put(key, stored));
   }
 
   #mark(definition: ResourceDefinition, current: KubeObject, graceSeconds: number): KubeObject {
@@ -256,10 +273,8 @@ export class ObjectStore {
       deletionTimestamp: timestamp(this.clock.now() + graceSeconds * 1000),
       deletionGracePeriodSeconds: graceSeconds,
     });
-    return this.collection(definition).put(
-      objectKey(namespaceOf(current), nameOf(current)),
-      this.#admit(definition, marked, current),
-    );
+    const key = objectKey(namespaceOf(current), nameOf(current));
+    return this.#put(definition, key, this.#admit(definition, marked, current));
   }
 
   #named(definition: ResourceDefinition, object: KubeObject): KubeObject {
@@ -316,6 +331,11 @@ export class ObjectStore {
       if (!taken.has(address)) return address;
     }
   }
+}
+
+/** A stored object as this resource shows it. */
+export function asShown({ stored }: ResourceDefinition, object: KubeObject): KubeObject {
+  return stored?.fromStored(object) ?? object;
 }
 
 function writerOf(

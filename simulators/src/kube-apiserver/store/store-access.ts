@@ -8,6 +8,7 @@ import type { KubeObject } from '../kube-object.ts';
 import type { Json } from '../json.ts';
 import type { ResourceDefinition } from '../resources/resource-definition.ts';
 import type { ResourceRegistry } from '../resources/resource-registry.ts';
+import { asShown } from './object-store.ts';
 import type { ObjectStore, RemoveOptions, WriteOptions } from './object-store.ts';
 
 export interface ObjectReference {
@@ -64,8 +65,9 @@ export class StoreAccess {
 
   /** In the order of namespace, then name. */
   list(reference: ListReference): readonly KubeObject[] {
-    const snapshot = this.#objects.collection(this.#definition(reference)).snapshot();
-    const objects = (snapshot?.entries ?? []).map(([, object]) => object);
+    const definition = this.#definition(reference);
+    const snapshot = this.#objects.collection(definition).snapshot();
+    const objects = (snapshot?.entries ?? []).map(([, object]) => asShown(definition, object));
     return reference.namespace === undefined
       ? objects
       : objects.filter((object) => namespaceOf(object) === reference.namespace);

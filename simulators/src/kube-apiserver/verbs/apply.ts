@@ -7,8 +7,8 @@ import type { Json } from '../json.ts';
 import { nameOf, namespaceOf, parseKubeObject, withMeta } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { apiVersionOf } from '../resources/resource-definition.ts';
-import { decodeTyped } from '../schema/decode.ts';
 import type { WriteOptions } from '../store/object-store.ts';
+import { knownPart } from './field-validation.ts';
 import { formObject } from './resource-exchange.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
 
@@ -49,7 +49,7 @@ async function readApplied(exchange: ResourceExchange): Promise<KubeObject> {
     );
   if (at(object, 'metadata', 'managedFields') !== undefined)
     throw ApiError.badRequest('metadata.managedFields must be nil');
-  const { object: known, unknownFields } = decodeTyped(object, definition.schema);
+  const { object: known, unknownFields } = knownPart(object, definition);
   if (unknownFields.length > 0) {
     const place = `${info.namespace === '' ? '' : `${info.namespace}/`}${info.name}`;
     const complaints = unknownFields.map((path) => `.${path}: field not declared in schema`);

@@ -10,6 +10,7 @@ import type { IncludeObject } from '../printing/table.ts';
 import type { ResourceRequest } from '../request-info.ts';
 import { apiVersionOf } from '../resources/resource-definition.ts';
 import type { ResourceDefinition } from '../resources/resource-definition.ts';
+import { asShown } from '../store/object-store.ts';
 
 export interface ResourceExchange extends AuthenticatedExchange {
   readonly cluster: ClusterState;
@@ -19,8 +20,9 @@ export interface ResourceExchange extends AuthenticatedExchange {
 }
 
 /** One object in the form that was asked for. */
-export function formObject(exchange: ResourceExchange, object: KubeObject, headers = true): JsonObject {
+export function formObject(exchange: ResourceExchange, stored: KubeObject, headers = true): JsonObject {
   const { definition, form } = exchange;
+  const object = asShown(definition, stored);
   if (form === 'metadata') return toPartialMetadata(object);
   if (form === 'object') return object;
   const { resourceVersion } = object.metadata;
@@ -34,10 +36,12 @@ export function formObject(exchange: ResourceExchange, object: KubeObject, heade
 
 export function formList(
   exchange: ResourceExchange,
-  objects: readonly KubeObject[],
+  stored: readonly KubeObject[],
   metadata: JsonObject,
 ): JsonObject {
   const { definition, form } = exchange;
+  const objects =
+    definition.stored === undefined ? stored : stored.map((object) => asShown(definition, object));
   switch (form) {
     case 'table':
       return toTable(definition, objects, metadata, tableOptions(exchange, true));
@@ -53,7 +57,8 @@ export function formList(
         kind: `${definition.kind}List`,
         apiVersion: apiVersionOf(definition),
         metadata,
-        items: objects.map(withoutType),
+        // Items of typed lists carry no apiVersion and kind; those of custom resources do.
+        items: definition.custom ? objects : objects.map(withoutType),
       };
   }
 }
@@ -66,7 +71,6 @@ export function isDryRun(query: URLSearchParams): boolean {
   return values.length > 0;
 }
 
-/** Items of typed lists carry no apiVersion and kind. */
 function withoutType(object: KubeObject): JsonObject {
   const { apiVersion: _, kind: __, ...rest } = object;
   return rest;

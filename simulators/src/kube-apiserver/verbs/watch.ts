@@ -150,9 +150,9 @@ class WatchStream {
   }
 
   async #send(type: EventType, object: KubeObject): Promise<void> {
-    const { form, reply } = this.#exchange;
+    const { definition, form, reply } = this.#exchange;
     const text =
-      form === 'object'
+      form === 'object' && definition.stored === undefined
         ? this.#collection.textOf(object)
         : JSON.stringify(formObject(this.#exchange, object, !this.#headersSent));
     this.#headersSent = true;

@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { call } from '../target.ts';
+import type { Answer, ConformanceCase, Target } from '../target.ts';
+
+const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+interface Served {
+  /** Of the objects in `default`, version v1. */
+  readonly path: string;
+  readonly group: string;
+  readonly crd: string;
+}
+
+const schema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      required: ['image'],
+      properties: {
+        image: { type: 'string', pattern: '^[a-z]+$' },
+        replicas: { type: 'integer', minimum: 1, maximum: 10, default: 1 },
+        mode: { type: 'string', enum: ['Fast', 'Slow'] },
+        port: { 'x-kubernetes-int-or-string': true },
+        free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        parts: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['name'],
+            properties: { name: { type: 'string' }, size: { type: 'integer', default: 3 } },
+          },
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+        },
+      },
+    },
+    status: { type: 'object', properties: { replicas: { type: 'integer' }, selector: { type: 'string' } } },
+  },
+};
+
+function crdOf(group: string, versions: readonly Record<string, unknown>[]) {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `widgets.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural: 'widgets', kind: 'Widget', shortNames: ['wd'], categories: ['things'] },
+      versions,
+    },
+  };
+}
+
+const v1 = {
+  name: 'v1',
+  served: true,
+  storage: true,
+  schema: { openAPIV3Schema: schema },
+  subresources: {
+    status: {},
+    scale: {
+      specReplicasPath: '.spec.replicas',
+      statusReplicasPath: '.status.replicas',
+      labelSelectorPath: '.status.selector',
+    },
+  },
+  additionalPrinterColumns: [
+    { name: 'Image', type: 'string', jsonPath: '.spec.image' },
+    { name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+};
+
+/** Serves widgets in a group of their own, until `run` is over. */
+async function withWidgets(
+  target: Target,
+  group: string,
+  run: (served: Served) => Promise<void>,
+  versions: readonly Record<string, unknown>[] = [v1],
+): Promise<void> {
+  const crd = `${definitions}/widgets.${group}`;
+  const created = await call(target, 'POST', definitions, { body: crdOf(group, versions) });
+  assert.equal(created.status, 201, created.body.message);
+  try {
+    await until(async () => {
+      const { body } = await call(target, 'GET', crd);
+      return (body.status?.conditions ?? []).some(
+        (condition: { type: string; status: string }) =>
+          condition.type === 'Established' && condition.status === 'True',
+      );
+    });
+    const path = `/apis/${group}/v1/namespaces/default/widgets`;
+    await until(async () => (await call(target, 'GET', path)).status === 200);
+    await run({ path, group, crd });
+  } finally {
+    await call(target, 'DELETE', crd);
+    await until(async () => (await call(target, 'GET', crd)).status === 404);
+  }
+}
+
+/** What a real server does in a moment, this waits for; five seconds at the most. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    if (await holds()) return;
+    await delay(50);
+  }
+  throw new Error('it did not come about within five seconds');
+}
+
+function widget(group: string, name: string, spec: unknown) {
+  return { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name }, spec };
+}
+
+async function create(target: Target, { path, group }: Served, name: string, spec: unknown): Promise<Answer> {
+  return call(target, 'POST', path, { body: widget(group, name, spec) });
+}
+
+export const customResourceCases: readonly ConformanceCase[] = [
+  {
+    name: 'a definition that is established is in discovery with its names, verbs and subresources, and in OpenAPI v3',
+    run: async (target) =>
+      withWidgets(target, 'discovery.example.com', async ({ group }) => {
+        const { body } = await call(target, 'GET', `/apis/${group}/v1`);
+        assert.deepEqual(body.resources.map(({ name }: { name: string }) => name).toSorted(), [
+          'widgets',
+          'widgets/scale',
+          'widgets/status',
+        ]);
+        const widgets = body.resources.find(({ name }: { name: string }) => name === 'widgets');
+        assert.deepEqual(
+          [widgets.kind, widgets.singularName, widgets.shortNames, widgets.categories],
+          ['Widget', 'widget', ['wd'], ['things']],
+        );
+        await until(async () => {
+          const index = await call(target, 'GET', '/openapi/v3');
+          return Object.hasOwn(index.body.paths, `apis/${group}/v1`);
+        });
+        const document = await call(target, 'GET', `/openapi/v3/apis/${group}/v1`);
+        assert.deepEqual(
+          document.body.components.schemas['com.example.discovery.v1.Widget'][
+            'x-kubernetes-group-version-kind'
+          ],
+          [{ group, version: 'v1', kind: 'Widget' }],
+        );
+      }),
+  },
+  {
+    name: 'a custom resource gets defaults, also in items, and loses fields that its schema does not have',
+    run: async (target) =>
+      withWidgets(target, 'defaults.example.com', async (served) => {
+        const made = await create(target, served, 'a', {
+          image: 'x',
+          odd: 1,
+          port: '80%',
+          free: { any: { thing: 1 } },
+          parts: [{ name: 'p', odd: 1 }],
+        });
+        assert.deepEqual(made.body.spec, {
+          image: 'x',
+          replicas: 1,
+          port: '80%',
+          free: { any: { thing: 1 } },
+          parts: [{ name: 'p', size: 3 }],
+        });
+        assert.match(made.headers.get('warning') ?? '', /unknown field \\"spec\.odd\\"/);
+        const strict = await call(target, 'POST', `${served.path}?fieldValidation=Strict`, {
+          body: widget(served.group, 'b', { image: 'x', odd: 1 }),
+        });
+        assert.equal(strict.status, 400);
+        assert.match(strict.body.message, /strict decoding error: unknown field "spec\.odd"$/);
+      }),
+  },
+  {
+    name: 'a custom resource that breaks its schema is 422, with a cause for each fault',
+    run: async (target) =>
+      withWidgets(target, 'validation.example.com', async (served) => {
+        const refused = async (spec: unknown): Promise<readonly string[]> => {
+          const answer = await create(target, served, 'a', spec);
+          assert.deepEqual([answer.status, answer.body.reason], [422, 'Invalid']);
+          return answer.body.details.causes.map(
+            ({ field, message }: { field: string; message: string }) => `${field}: ${message}`,
+          );
+        };
+        assert.deepEqual(await refused({}), ['spec.image: Required value']);
+        assert.deepEqual(await refused({ image: 'x', replicas: 11 }), [
+          'spec.replicas: Invalid value: 11: spec.replicas in body should be less than or equal to 10',
+        ]);
+        assert.deepEqual(await refused({ image: 'X' }), [
+          `spec.image: Invalid value: "X": spec.image in body should match '^[a-z]+$'`,
+        ]);
+        assert.deepEqual(await refused({ image: 'x', mode: 'Other' }), [
+          'spec.mode: Unsupported value: "Other": supported values: "Fast", "Slow"',
+        ]);
+        assert.deepEqual(await refused({ image: 'x', replicas: 'many' }), [
+          'spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string"',
+        ]);
+        assert.deepEqual(await refused({ image: 'x', parts: [{ name: 'p' }, { name: 'p' }] }), [
+          'spec.parts[1]: Duplicate value: {"name":"p"}',
+        ]);
+      }),
+  },
+  {
+    name: 'status and scale of a custom resource are written apart, and only what is wanted counts as a generation',
+    run: async (target) =>
+      withWidgets(target, 'status.example.com', async (served) => {
+        const made = await create(target, served, 'a', { image: 'x' });
+        assert.equal(made.body.metadata.generation, 1);
+        const type = 'application/merge-patch+json';
+        const status = await call(target, 'PATCH', `${served.path}/a/status`, {
+          type,
+          body: { spec: { image: 'y' }, status: { replicas: 4, selector: 'a=b' } },
+        });
+        assert.deepEqual(
+          [status.body.spec.image, status.body.status.replicas, status.body.metadata.generation],
+          ['x', 4, 1],
+        );
+        const scale = await call(target, 'PATCH', `${served.path}/a/scale`, {
+          type,
+          body: { spec: { replicas: 5 } },
+        });
+        assert.deepEqual(
+          [scale.body.spec.replicas, scale.body.status.replicas, scale.body.status.selector],
+          [5, 4, 'a=b'],
+        );
+        const live = await call(target, 'GET', `${served.path}/a`);
+        assert.deepEqual([live.body.spec.replicas, live.body.metadata.generation], [5, 2]);
+      }),
+  },
+  {
+    name: 'the table of a custom resource has the columns of its definition',
+    run: async (target) =>
+      withWidgets(target, 'table.example.com', async (served) => {
+        await create(target, served, 'a', { image: 'x' });
+        const { body } = await call(target, 'GET', served.path, {
+          headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+        });
+        assert.deepEqual(
+          body.columnDefinitions.map(({ name, priority }: { name: string; priority: number }) => [
+            name,
+            priority,
+          ]),
+          [
+            ['Name', 0],
+            ['Image', 0],
+            ['Replicas', 1],
+            ['Age', 0],
+          ],
+        );
+        assert.deepEqual(body.rows[0].cells.slice(0, 3), ['a', 'x', 1]);
+      }),
+  },
+  {
+    name: 'a custom resource is the same object in each of its versions',
+    run: async (target) =>
+      withWidgets(
+        target,
+        'versions.example.com',
+        async (served) => {
+          await create(target, served, 'a', { image: 'x' });
+          const path = served.path.replace('/v1/', '/v2/');
+          const other = await call(target, 'GET', `${path}/a`);
+          assert.deepEqual([other.body.apiVersion, other.body.spec.image], ['versions.example.com/v2', 'x']);
+          await call(target, 'PATCH', `${path}/a`, {
+            type: 'application/merge-patch+json',
+            body: { spec: { image: 'y' } },
+          });
+          const list = await call(target, 'GET', served.path);
+          assert.deepEqual(
+            [list.body.items[0].apiVersion, list.body.items[0].spec.image],
+            ['versions.example.com/v1', 'y'],
+          );
+          const groups = await call(target, 'GET', '/apis/versions.example.com');
+          assert.equal(groups.body.preferredVersion.version, 'v2');
+        },
+        [v1, { ...v1, name: 'v2', storage: false }],
+      ),
+  },
+  {
+    name: 'custom resources are applied and merge patched, and take no strategic merge patch',
+    run: async (target) =>
+      withWidgets(target, 'patch.example.com', async (served) => {
+        const applied = await call(target, 'PATCH', `${served.path}/a?fieldManager=one`, {
+          type: 'application/apply-patch+yaml',
+          body: widget(served.group, 'a', { image: 'x', parts: [{ name: 'p' }] }),
+        });
+        assert.equal(applied.status, 201);
+        assert.deepEqual(applied.body.metadata.managedFields[0].fieldsV1, {
+          'f:spec': {
+            'f:image': {},
+            'f:parts': { 'k:{"name":"p"}': { '.': {}, 'f:name': {} } },
+          },
+        });
+        const strategic = await call(target, 'PATCH', `${served.path}/a`, {
+          type: 'application/strategic-merge-patch+json',
+          body: {},
+        });
+        assert.equal(strategic.status, 415);
+      }),
+  },
+  {
+    name: 'with its definition a kind and its objects are gone',
+    run: async (target) => {
+      let path = '';
+      await withWidgets(target, 'gone.example.com', async (served) => {
+        ({ path } = served);
+        await create(target, served, 'a', { image: 'x' });
+      });
+      await until(async () => (await call(target, 'GET', path)).status === 404);
+      await withWidgets(target, 'gone.example.com', async (served) => {
+        assert.deepEqual((await call(target, 'GET', served.path)).body.items, []);
+      });
+    },
+  },
+  {
+    name: 'a definition has to be structural, and named by its plural and group',
+    run: async (target) => {
+      const untyped = { ...v1, schema: { openAPIV3Schema: { type: 'object', properties: { spec: {} } } } };
+      const refused = await call(target, 'POST', definitions, { body: crdOf('bad.example.com', [untyped]) });
+      assert.equal(refused.status, 422);
+      assert.match(
+        refused.body.message,
+        /spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[spec\]\.type: Required value: must not be empty for specified object fields/,
+      );
+      const misnamed = { ...crdOf('bad.example.com', [v1]), metadata: { name: 'widgets' } };
+      assert.equal((await call(target, 'POST', definitions, { body: misnamed })).status, 422);
+    },
+  },
+];
