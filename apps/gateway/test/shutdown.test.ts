@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { constants } from 'node:http2';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { ask, dial, dialHttp2, open, openHttp2 } from './support/clients.ts';
@@ -125,6 +126,30 @@ test('over HTTP/2 the client hears GOAWAY, streams end in order', async (t) => {
   assert.equal(stream.rstCode, 0);
   await closing;
   await upstream.waitForOpen(0);
+});
+
+test('over HTTP/2 the notice comes at once, while a stream goes on, and what is on its way is still served', async (t) => {
+  const { gateway } = await openRig(t, {
+    tls: true,
+    tokens: ['good,joe,,'],
+    handle: async (exchange) => {
+      await exchange.writeHead(200, { 'content-type': 'application/json' });
+      await exchange.write(event);
+    },
+  });
+  await using session = await dialHttp2(gateway.url);
+  const { stream } = await openHttp2(session, { ':path': watchPath, authorization: 'Bearer good' });
+  const goaway = once(session, 'goaway', { signal: AbortSignal.timeout(10_000) });
+  // Far beyond the notice: what ends the session at the limit would say GOAWAY, too.
+  const closing = gateway.close({ timeoutMs: 60_000 });
+  const [code, lastStreamId] = await goaway;
+  assert.equal(code, 0);
+  assert.equal(lastStreamId, 2 ** 31 - 1);
+  assert.equal(stream.closed, false);
+  // It closes when its data have been read.
+  stream.resume();
+  stream.close(constants.NGHTTP2_CANCEL);
+  await closing;
 });
 
 test('idle connections and a half-sent head do not hold the end up', async (t) => {

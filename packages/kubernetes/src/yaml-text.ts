@@ -15,7 +15,7 @@ export class YamlTextError extends Error {
 
 /** @throws YamlTextError */
 export function parseYamlText(text: string): unknown {
-  // JSON is YAML, and its parser is a hundred times faster: programs that write thousands of clusters write JSON.
+  // JSON is YAML, and its parser is far faster: programs that write thousands of clusters write JSON.
   if (/^\s*\{/.test(text)) {
     try {
       const value: unknown = JSON.parse(text);

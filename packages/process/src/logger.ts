@@ -10,7 +10,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 export interface LoggerOptions {
   readonly level?: LogLevel | undefined;
-  /** Default: stdout, written synchronously, so that the last line before the end is not lost. */
+  /** Default: stdout. Written as fast as it takes lines, and to the last one when the process exits. */
   readonly destination?: DestinationStream | undefined;
 }
 
