@@ -4,6 +4,9 @@
  *   npm run bench                                     everything, into bench/results/ and docs/
  *   npm run bench -- gateway                          one section
  *   npm run bench -- --case get-1kib                  some cases (may be repeated); not published
+ *   npm run bench -- --contestant gateway             some contestants (may be repeated); not published
+ *   npm run bench -- --baseline DIR                   also the gateway of another checkout; not published
+ *   npm run bench -- --profile DIR                    CPU profiles of the gateways; not published, since they cost time
  *   npm run bench -- --rounds 5 --seconds 4           longer
  *   npm run bench -- --quick                          one short round, to see that it works; not published
  *   npm run bench -- --out DIR                        JSON, page and picture into a folder
@@ -32,6 +35,9 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     case: { type: 'string', multiple: true, default: [] },
+    contestant: { type: 'string', multiple: true },
+    baseline: { type: 'string' },
+    profile: { type: 'string' },
     out: { type: 'string' },
     quick: { type: 'boolean', default: false },
     render: { type: 'boolean', default: false },
@@ -64,6 +70,9 @@ async function main(): Promise<void> {
   const seconds = positive('seconds', values.seconds, values.quick ? 0.5 : 2);
   const results = await runGatewaySection({
     cases: asked,
+    ...(values.contestant !== undefined && { only: values.contestant }),
+    baseline: values.baseline === undefined ? undefined : resolve(values.baseline),
+    profileFolder: values.profile === undefined ? undefined : resolve(values.profile),
     rounds,
     seconds,
     environment: process.env,
@@ -72,7 +81,10 @@ async function main(): Promise<void> {
     report: say,
   });
   process.stdout.write(`\n${summaryTable(results)}\n`);
-  const whole = asked.length === cases.length && !values.quick && results.leftOut.length === 0;
+  const plain =
+    !values.quick &&
+    [values.contestant, values.baseline, values.profile].every((value) => value === undefined);
+  const whole = plain && asked.length === cases.length && results.leftOut.length === 0;
   const files =
     values.out === undefined && whole
       ? published

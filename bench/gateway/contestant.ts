@@ -25,6 +25,7 @@ export interface Contestant {
 
 export type ContestantName =
   | 'gateway'
+  | 'gateway, baseline'
   | 'gateway, h2 upstream'
   | 'gateway, no log'
   | 'gateway, no log, no metrics'

@@ -27,6 +27,8 @@ export interface Rig {
   /** What serves the answers of a fixed length. */
   readonly staticServer: 'nginx' | 'node';
   readonly upstream: Worker<UpstreamHandlers>;
+  /** Where our own processes leave a CPU profile at their end; undefined when none is wanted. */
+  readonly profileFolder: string | undefined;
 }
 
 export const bodies = {
@@ -39,6 +41,7 @@ const token = 'a-token-of-the-usual-length-for-a-service-account';
 /** @param nginx its path; without it our own upstream serves everything */
 export async function openRig(
   nginx: string | undefined,
+  profileFolder: string | undefined,
 ): Promise<{ rig: Rig; [Symbol.asyncDispose](): Promise<void> }> {
   await using resources = new AsyncDisposableStack();
   const { path: folder } = resources.use(await mkdtempDisposable(join(tmpdir(), 'roundhouse-bench-')));
@@ -101,6 +104,7 @@ export async function openRig(
       token,
       staticServer: nginx === undefined ? 'node' : 'nginx',
       upstream,
+      profileFolder,
     },
     [Symbol.asyncDispose]: async () => owned.disposeAsync(),
   };

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { ChildProgram } from '../measure/child-program.ts';
 import type { Contestant, ContestantName, RunningProxy, Setting } from './contestant.ts';
 
-const launcher = resolve(import.meta.dirname, '../../apps/roundhouse/bin/roundhouse.js');
+const repository = resolve(import.meta.dirname, '../..');
 const withoutMetrics = join(import.meta.dirname, 'without-metrics.ts');
 
 /** The default of 1,000 is for a cluster that many share; the case has more from one. */
@@ -13,6 +13,8 @@ const maxStreams = 2_000;
 interface Variant {
   readonly name: ContestantName;
   readonly setup: string;
+  /** The checkout that it runs from; default: this one. */
+  readonly checkout?: string;
   readonly nodeArgs?: readonly string[];
   readonly args?: readonly string[];
 }
@@ -42,7 +44,12 @@ export const gatewayBare = variant({
   args: ['--log-level', 'error'],
 });
 
-function variant({ name, setup, nodeArgs = [], args = [] }: Variant): Contestant {
+/** The gateway of another checkout, to see in one run what a change does. */
+export function gatewayOf(checkout: string): Contestant {
+  return variant({ name: 'gateway, baseline', setup: 'as the first, from another checkout', checkout });
+}
+
+function variant({ name, setup, checkout = repository, nodeArgs = [], args = [] }: Variant): Contestant {
   return {
     name,
     setup,
@@ -52,7 +59,8 @@ function variant({ name, setup, nodeArgs = [], args = [] }: Variant): Contestant
         command: process.execPath,
         args: [
           ...nodeArgs,
-          launcher,
+          ...(rig.profileFolder === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', rig.profileFolder]),
+          join(checkout, 'apps/roundhouse/bin/roundhouse.js'),
           'gateway',
           '--kubeconfig',
           rig.kubeconfig,

@@ -15,10 +15,22 @@ import { findPeers, versionsOf } from './peers.ts';
 import type { Peers } from './peers.ts';
 import { bodies, openRig } from './rig.ts';
 import type { Rig } from './rig.ts';
-import { gateway, gatewayBare, gatewayOverHttp2, gatewayWithoutLog } from './roundhouse-gateway.ts';
+import {
+  gateway,
+  gatewayBare,
+  gatewayOf,
+  gatewayOverHttp2,
+  gatewayWithoutLog,
+} from './roundhouse-gateway.ts';
 
 export interface GatewayRunOptions {
   readonly cases: readonly Case[];
+  /** Who takes part; default: all that a case names. */
+  readonly only?: readonly string[];
+  /** Another checkout, whose gateway takes part in every case. */
+  readonly baseline?: string | undefined;
+  /** For CPU profiles of the gateways. */
+  readonly profileFolder?: string | undefined;
   readonly rounds: number;
   /** Of load, per round and contestant. */
   readonly seconds: number;
@@ -30,7 +42,7 @@ export interface GatewayRunOptions {
 }
 
 /** Before the first round: compilers have seen the code by then, and connections are open. */
-const firstWarmUpMs = 1_500;
+const firstWarmUpMs = 3_000;
 /** Before the others. */
 const warmUpMs = 300;
 /** After the last watch is open: what was only needed for that may go. */
@@ -47,9 +59,14 @@ export async function runGatewaySection(options: GatewayRunOptions): Promise<Res
   const startedAt = new Date().toISOString();
   const machine = machineFacts();
   const peers = await findPeers(options.environment, options.report);
-  await using opened = await openRig(peers.nginx);
+  await using opened = await openRig(peers.nginx, options.profileFolder);
   await using load = new Worker<LoadHandlers>(join(import.meta.dirname, '../load/load-program.ts'));
-  const bench: Bench = { rig: opened.rig, load, contestants: contestantsOf(peers), options };
+  const bench: Bench = {
+    rig: opened.rig,
+    load,
+    contestants: contestantsOf(peers, options.baseline),
+    options,
+  };
   const results: CaseResult[] = [];
   for (const measured of options.cases) {
     const { name, title, target } = measured;
@@ -77,9 +94,10 @@ export async function runGatewaySection(options: GatewayRunOptions): Promise<Res
   };
 }
 
-function contestantsOf({ kubectl, nginx }: Peers): readonly Contestant[] {
+function contestantsOf({ kubectl, nginx }: Peers, baseline: string | undefined): readonly Contestant[] {
   return [
     gateway,
+    ...(baseline === undefined ? [] : [gatewayOf(baseline)]),
     ...(kubectl === undefined ? [] : [kubectlProxy(kubectl)]),
     ...(nginx === undefined ? [] : [nginxProxy(nginx)]),
     gatewayOverHttp2,
@@ -89,7 +107,12 @@ function contestantsOf({ kubectl, nginx }: Peers): readonly Contestant[] {
 }
 
 async function runCase(measured: Case, bench: Bench): Promise<readonly Row[]> {
-  const taking = bench.contestants.filter(({ name }) => measured.contestants.includes(name));
+  const { only } = bench.options;
+  const taking = bench.contestants.filter(
+    ({ name }) =>
+      (measured.contestants.includes(name) || name === 'gateway, baseline') &&
+      (only === undefined || only.includes(name)),
+  );
   return measured.kind === 'requests'
     ? runRequests(measured, taking, bench)
     : runWatches(measured, taking, bench);

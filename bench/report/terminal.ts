@@ -20,7 +20,7 @@ export function summaryTable(results: Results): string {
       const [first] = samples;
       if (first === undefined) continue;
       const cost = median(samples.map(costOf)).toFixed(1).padStart(9);
-      const ratios = ['kubectl proxy', 'nginx'].flatMap((peer) => {
+      const ratios = ['gateway, baseline', 'kubectl proxy', 'nginx'].flatMap((peer) => {
         const ratio = contestant === peer ? undefined : ratioOf(result, contestant, peer);
         return ratio === undefined ? [] : [`${ratio.median.toFixed(2)} of ${peer}`];
       });
