@@ -54,7 +54,9 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     readAheadBytes: 1_048_576,
   },
   proxy: {
-    maxIdlePerHost: 25,
+    // As many as may work: answers come in bursts, and what is closed in between is dialed again at once. `maxIdle` and
+    // `idleTimeoutMs` are what bounds them.
+    maxIdlePerHost: 100,
     maxIdle: 1_000,
     idleTimeoutMs: 90_000,
     maxConnectionsPerHost: 100,
