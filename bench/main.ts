@@ -67,7 +67,7 @@ async function main(): Promise<void> {
   process.once('SIGINT', () => interrupted.abort(new Error('interrupted')));
   const asked = values.case.length === 0 ? cases : cases.filter(({ name }) => values.case.includes(name));
   const rounds = positive('rounds', values.rounds, values.quick ? 1 : 3);
-  const seconds = positive('seconds', values.seconds, values.quick ? 0.5 : 2);
+  const seconds = positive('seconds', values.seconds, values.quick ? 0.5 : 1.5);
   const results = await runGatewaySection({
     cases: asked,
     ...(values.contestant !== undefined && { only: values.contestant }),

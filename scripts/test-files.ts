@@ -8,7 +8,7 @@ export function isSuite(value: string): value is Suite {
   return value === 'short' || value === 'full' || value === 'peers';
 }
 
-const roots = '{packages/*,apps/*,simulators,scripts}/test/**';
+const roots = '{packages/*,apps/*,simulators,scripts,bench}/test/**';
 
 const patterns: Record<Suite, readonly string[]> = {
   short: [`${roots}/*.test.ts`],

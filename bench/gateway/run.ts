@@ -41,9 +41,9 @@ export interface GatewayRunOptions {
   readonly report: (line: string) => void;
 }
 
-/** Before the first round: compilers have seen the code by then, and connections are open. */
-const firstWarmUpMs = 3_000;
-/** Before the others. */
+/** Once for each proxy before the first round: a gateway runs for weeks, its compiler for some seconds. */
+const firstWarmUpMs = 6_000;
+/** In each round, until the connections are open and in use. */
 const warmUpMs = 300;
 /** After the last watch is open: what was only needed for that may go. */
 const settleMs = 1_000;
@@ -83,6 +83,7 @@ export async function runGatewaySection(options: GatewayRunOptions): Promise<Res
     parameters: {
       rounds: options.rounds,
       'seconds a round': options.seconds,
+      'seconds of warm-up': firstWarmUpOf(options) / 1000,
       upstream:
         opened.rig.staticServer === 'nginx'
           ? 'nginx, one worker, files over TLS'
@@ -130,10 +131,16 @@ async function runRequests(
     const proxy = await contestant.start({ rig: bench.rig, upstream: 'static', front: measured.front });
     proxies.push({ contestant, proxy: running.use(proxy), samples: [] });
   }
+  for (const { proxy } of proxies) {
+    bench.options.signal.throwIfAborted();
+    await openLoad(measured, proxy, bench);
+    await bench.load.ask('runRequests', firstWarmUpOf(bench.options));
+    await bench.load.ask('close', undefined);
+  }
   for (let round = 0; round < bench.options.rounds; round += 1) {
     for (const { contestant, proxy, samples } of proxies) {
       bench.options.signal.throwIfAborted();
-      const sample = await measureRequests(measured, proxy, bench, round === 0 ? firstWarmUpMs : warmUpMs);
+      const sample = await measureRequests(measured, proxy, bench);
       samples.push(sample);
       bench.options.onSample(measured.name, contestant.name, round, sample);
     }
@@ -141,12 +148,15 @@ async function runRequests(
   return proxies.map(({ contestant: { name, setup }, samples }) => ({ contestant: name, setup, samples }));
 }
 
-async function measureRequests(
+function firstWarmUpOf({ seconds }: GatewayRunOptions): number {
+  return Math.min(firstWarmUpMs, 4_000 * seconds);
+}
+
+async function openLoad(
   { path, protocol, connections, inFlight }: RequestCase,
-  { pid, url }: RunningProxy,
-  { load, rig, options }: Bench,
-  warmMs: number,
-): Promise<RequestSample> {
+  { url }: RunningProxy,
+  { load, rig }: Bench,
+): Promise<void> {
   await load.ask('openRequests', {
     url: `${url}${path}`,
     caPem: rig.caPem,
@@ -155,7 +165,17 @@ async function measureRequests(
     connections,
     inFlight,
   });
-  await load.ask('runRequests', warmMs);
+}
+
+async function measureRequests(
+  measured: RequestCase,
+  proxy: RunningProxy,
+  bench: Bench,
+): Promise<RequestSample> {
+  const { load, options } = bench;
+  const { pid } = proxy;
+  await openLoad(measured, proxy, bench);
+  await load.ask('runRequests', warmUpMs);
   const before = await processUsage(pid);
   const { requests, seconds, p50Ms, p99Ms, maxMs } = await load.ask('runRequests', options.seconds * 1000);
   const after = await processUsage(pid);

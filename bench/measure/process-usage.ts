@@ -33,7 +33,7 @@ export async function processUsage(pid: number): Promise<ProcessUsage> {
 }
 
 /** Fields 14 and 15 of /proc/PID/stat; the name in front may have blanks and brackets in it, so it is cut off at its end. */
-function parseCpuTicks(stat: string): { readonly user: number; readonly system: number } {
+export function parseCpuTicks(stat: string): { readonly user: number; readonly system: number } {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user, system] = [Number(fields[11]), Number(fields[12])];
   if (!Number.isInteger(user) || !Number.isInteger(system))
@@ -42,7 +42,7 @@ function parseCpuTicks(stat: string): { readonly user: number; readonly system: 
 }
 
 /** A line of /proc/PID/status that is in kB, which there means KiB. */
-function parseStatusKib(status: string, name: string): number {
+export function parseStatusKib(status: string, name: string): number {
   const digits = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
   if (digits === undefined) throw new Error(`/proc/PID/status has no ${name}`);
   return Number(digits);

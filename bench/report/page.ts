@@ -20,7 +20,7 @@ ${targets(results)}${leftOut(results)}${results.cases.map(section).join('\n')}
 ${observability(results)}## How it is measured
 
 All proxies stand before the same upstream and verify its certificate; each is a process of its own, the load comes from another one, and
-every answer is checked. A case goes through its rounds, and in each round through its contestants one after the other, so that a slow
+every answer is checked. Each proxy is warmed up first, since what just-in-time compilers do is over after seconds. A case goes through its rounds, and in each round through its contestants one after the other, so that a slow
 minute of the machine meets all of them. Figures are medians over the rounds; a ratio is the median of the rounds' ratios, with the least
 and the greatest behind it.
 
