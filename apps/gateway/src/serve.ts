@@ -1,6 +1,6 @@
 /** The way of a request through the rooms. Whatever a room throws becomes the answer; whatever happens is counted once. */
 
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { AuditLog } from './observability/audit-log.ts';
 import { auditOutcome, auditRecord } from './observability/audit-record.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
@@ -138,6 +138,8 @@ function account({ metrics, accessLog, audit }: Rooms, exchange: Exchange): void
   });
 }
 
+/** 60 random bits. Of a UUID, for which Node.js draws the bytes of many at a time: a call of its own each costs 3 % of a short request. */
 function requestId(): string {
-  return randomBytes(8).toString('hex');
+  const uuid = randomUUID();
+  return `${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}`;
 }
