@@ -1,4 +1,7 @@
-/** A plain client of the simulator for its tests: one server with one known user, and requests without any library's opinion. */
+/** The simulator for its own tests: one server with one known user, and requests to it. */
+import { LineStream } from '../src/conformance/line-stream.ts';
+import { openRequest, request } from '../src/conformance/request.ts';
+import type { Answer, Endpoint, RequestParts } from '../src/conformance/request.ts';
 import { KubeApiserver } from '../src/kube-apiserver/kube-apiserver.ts';
 import type { KubeApiserverOptions } from '../src/kube-apiserver/kube-apiserver.ts';
 
@@ -14,31 +17,13 @@ export async function startServer(options: Partial<KubeApiserverOptions> = {}): 
   });
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests take answers apart that they assert on
-  readonly body: any;
-}
-
-export interface RequestParts {
-  readonly body?: unknown;
-  /** Default: application/json. */
-  readonly type?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-}
-
 export async function call(
   server: KubeApiserver,
   method: string,
   path: string,
   parts: RequestParts = {},
 ): Promise<Answer> {
-  const response = await open(server, method, path, parts);
-  const text = await response.text();
-  const json = response.headers.get('content-type')?.startsWith('application/json') === true;
-  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+  return request(endpointOf(server), method, path, parts);
 }
 
 export async function open(
@@ -47,70 +32,20 @@ export async function open(
   path: string,
   parts: RequestParts = {},
 ): Promise<Response> {
-  const { body, type = 'application/json', headers, signal } = parts;
-  return fetch(`${server.url}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': type }),
-      ...headers,
-    },
-    ...(body === undefined
-      ? {}
-      : { body: body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  return openRequest(endpointOf(server), method, path, parts);
 }
 
 /** The lines of a stream as they come. Disposing of it ends the request. */
-export class LineStream implements AsyncDisposable {
-  readonly #abort = new AbortController();
-  readonly #lines: AsyncGenerator<string, void>;
-
-  private constructor(response: Response, abort: AbortController) {
-    this.#abort = abort;
-    this.#lines = linesOf(response);
-  }
-
-  static async open(
-    server: KubeApiserver,
-    path: string,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<LineStream> {
-    const abort = new AbortController();
-    return new LineStream(await open(server, 'GET', path, { headers, signal: abort.signal }), abort);
-  }
-
-  /** Undefined at the end of the stream. */
-  async next(): Promise<string | undefined> {
-    const { value, done } = await this.#lines.next();
-    return done === true ? undefined : value;
-  }
-
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests take events apart that they assert on
-  async nextJson(): Promise<any> {
-    const line = await this.next();
-    return line === undefined ? undefined : JSON.parse(line);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort();
-    // Its end by the abort is what was asked for.
-    await this.#lines.return().catch(() => {});
-  }
+export async function openLines(
+  server: KubeApiserver,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<LineStream> {
+  return LineStream.open(endpointOf(server), path, headers);
 }
 
-async function* linesOf(response: Response): AsyncGenerator<string, void> {
-  if (response.body === null) return;
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of response.body) {
-    rest += decoder.decode(chunk as Uint8Array, { stream: true });
-    const lines = rest.split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
+function endpointOf({ url }: KubeApiserver): Endpoint {
+  return { url, fetch, token };
 }
 
 export const configMaps = '/api/v1/namespaces/default/configmaps';

@@ -1,22 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { at, listAt, textAt } from '../src/kube-apiserver/json.ts';
 import { KubeApiserver } from '../src/kube-apiserver/kube-apiserver.ts';
 import { decodeProtobufObject } from '../src/kube-apiserver/protobuf/envelope.ts';
 import { call, open, startServer } from './kube-apiserver-client.ts';
 
 test('discovery lists every group, version and resource, with verbs and short names', async () => {
   await using server = await startServer();
-  assert.deepEqual((await call(server, 'GET', '/api')).body.versions, ['v1']);
-  const groups = (await call(server, 'GET', '/apis')).body.groups;
+  assert.deepEqual(at((await call(server, 'GET', '/api')).body, 'versions'), ['v1']);
+  const groups = listAt((await call(server, 'GET', '/apis')).body, 'groups');
   assert.deepEqual(
-    groups.map((group: { name: string }) => group.name),
+    groups.map((group) => at(group, 'name')),
     ['apps', 'discovery.k8s.io', 'coordination.k8s.io', 'authentication.k8s.io', 'apiextensions.k8s.io'],
   );
-  assert.equal((await call(server, 'GET', '/apis/apps')).body.preferredVersion.groupVersion, 'apps/v1');
+  assert.equal(
+    at((await call(server, 'GET', '/apis/apps')).body, 'preferredVersion', 'groupVersion'),
+    'apps/v1',
+  );
   const { body } = await call(server, 'GET', '/apis/apps/v1');
-  assert.equal(body.groupVersion, 'apps/v1');
+  assert.equal(at(body, 'groupVersion'), 'apps/v1');
   assert.deepEqual(
-    body.resources.map((resource: { name: string }) => resource.name),
+    listAt(body, 'resources').map((resource) => at(resource, 'name')),
     [
       'deployments',
       'deployments/scale',
@@ -26,7 +30,7 @@ test('discovery lists every group, version and resource, with verbs and short na
       'replicasets/status',
     ],
   );
-  assert.deepEqual(body.resources[0].shortNames, ['deploy']);
+  assert.deepEqual(at(body, 'resources', 0, 'shortNames'), ['deploy']);
   assert.equal((await call(server, 'GET', '/apis/none')).status, 404);
   assert.equal((await call(server, 'GET', '/nowhere')).status, 404);
 });
@@ -34,12 +38,16 @@ test('discovery lists every group, version and resource, with verbs and short na
 test('version, health and OpenAPI answer', async () => {
   await using server = await startServer({ version: 'v1.33.4' });
   const version = (await call(server, 'GET', '/version')).body;
-  assert.deepEqual([version.major, version.minor, version.gitVersion], ['1', '33', 'v1.33.4']);
-  assert.match((await call(server, 'GET', '/readyz?verbose')).body, /readyz check passed/);
-  const { paths } = (await call(server, 'GET', '/openapi/v3')).body;
-  const document = (await call(server, 'GET', paths['apis/apps/v1'].serverRelativeURL)).body;
-  const { patch } = document.paths['/apis/apps/v1/namespaces/{namespace}/deployments/{name}'];
-  assert.ok(patch.parameters.some(({ name }: { name: string }) => name === 'fieldValidation'));
+  assert.deepEqual(
+    [at(version, 'major'), at(version, 'minor'), at(version, 'gitVersion')],
+    ['1', '33', 'v1.33.4'],
+  );
+  assert.match(textAt((await call(server, 'GET', '/readyz?verbose')).body), /readyz check passed/);
+  const { body } = await call(server, 'GET', '/openapi/v3');
+  const document = await call(server, 'GET', textAt(body, 'paths', 'apis/apps/v1', 'serverRelativeURL'));
+  const path = '/apis/apps/v1/namespaces/{namespace}/deployments/{name}';
+  const parameters = listAt(document.body, 'paths', path, 'patch', 'parameters');
+  assert.ok(parameters.some((parameter) => at(parameter, 'name') === 'fieldValidation'));
 });
 
 test('a fresh cluster has its namespaces, nodes and the kubernetes service, and what it was seeded with', async () => {
@@ -93,7 +101,7 @@ test('a body in protobuf is read as the object that it is', async () => {
     body: bytes,
     type: 'application/vnd.kubernetes.protobuf',
   });
-  assert.deepEqual([status, body.data], [201, { a: 'b' }]);
+  assert.deepEqual([status, at(body, 'data')], [201, { a: 'b' }]);
 });
 
 test('protobuf that is cut off, or has a field that is not known, is a bad request and never a guess', () => {

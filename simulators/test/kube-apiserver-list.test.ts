@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { at, listAt, objectAt, textAt } from '../src/kube-apiserver/json.ts';
+import type { JsonObject } from '../src/kube-apiserver/json.ts';
 import type { KubeApiserver } from '../src/kube-apiserver/kube-apiserver.ts';
 import { call, configMap, configMaps, startServer } from './kube-apiserver-client.ts';
 
 async function names(
   server: KubeApiserver,
   query: string,
-): Promise<{ names: string[]; metadata: Record<string, unknown> }> {
+): Promise<{ names: string[]; metadata: JsonObject }> {
   const { body } = await call(server, 'GET', `${configMaps}?${query}`);
   return {
-    names: body.items.map((item: { metadata: { name: string } }) => item.metadata.name),
-    metadata: body.metadata,
+    names: listAt(body, 'items').map((item) => textAt(item, 'metadata', 'name')),
+    metadata: objectAt(body, 'metadata'),
   };
 }
 
@@ -31,17 +33,14 @@ test('a chunked list shows one revision, whatever is written between its chunks'
     `${configMaps}?limit=2&continue=${String(first.metadata['continue'])}`,
   );
   assert.deepEqual(
-    second.items.map((item: { metadata: { name: string }; data: { step: string } }) => [
-      item.metadata.name,
-      item.data.step,
-    ]),
+    listAt(second, 'items').map((item) => [at(item, 'metadata', 'name'), at(item, 'data', 'step')]),
     [
       ['c', '1'],
       ['d', '1'],
     ],
   );
-  assert.equal(second.metadata.resourceVersion, first.metadata['resourceVersion']);
-  const third = await names(server, `limit=2&continue=${second.metadata.continue}`);
+  assert.equal(at(second, 'metadata', 'resourceVersion'), first.metadata['resourceVersion']);
+  const third = await names(server, `limit=2&continue=${textAt(second, 'metadata', 'continue')}`);
   assert.deepEqual(third.names, ['e']);
   assert.equal(third.metadata['continue'], undefined);
 });
@@ -53,9 +52,9 @@ test('a continue token from before a compaction is expired with 410, and one tha
   server.store.create(configMap('c'));
   server.store.compact();
   const expired = await call(server, 'GET', `${configMaps}?limit=1&continue=${String(metadata['continue'])}`);
-  assert.deepEqual([expired.status, expired.body.reason], [410, 'Expired']);
+  assert.deepEqual([expired.status, at(expired.body, 'reason')], [410, 'Expired']);
   const odd = await call(server, 'GET', `${configMaps}?limit=1&continue=nonsense`);
-  assert.deepEqual([odd.status, odd.body.reason], [400, 'BadRequest']);
+  assert.deepEqual([odd.status, at(odd.body, 'reason')], [400, 'BadRequest']);
 });
 
 test('a list can be asked for at an exact revision, and one from the future is not there yet', async () => {
@@ -69,7 +68,10 @@ test('a list can be asked for at an exact revision, and one from the future is n
     'b',
   ]);
   const future = await call(server, 'GET', `${configMaps}?resourceVersion=${then + 1000}`);
-  assert.deepEqual([future.status, future.body.details.causes[0].reason], [504, 'ResourceVersionTooLarge']);
+  assert.deepEqual(
+    [future.status, at(future.body, 'details', 'causes', 0, 'reason')],
+    [504, 'ResourceVersionTooLarge'],
+  );
 });
 
 test('a list is in the order of names, of one namespace or of all', async () => {
@@ -85,7 +87,7 @@ test('a list is in the order of names, of one namespace or of all', async () => 
   assert.deepEqual((await names(server, '')).names, ['a', 'a-b', 'b']);
   const { body } = await call(server, 'GET', '/api/v1/configmaps');
   assert.deepEqual(
-    body.items.map((item: { metadata: { namespace: string } }) => item.metadata.namespace),
+    listAt(body, 'items').map((item) => at(item, 'metadata', 'namespace')),
     ['default', 'default', 'default', 'kube-system'],
   );
 });
@@ -102,18 +104,21 @@ test('label and field selectors narrow a list, and a field that is not offered i
   assert.deepEqual(await select('tier in (front, back),!size'), ['b']);
   assert.deepEqual((await names(server, 'fieldSelector=metadata.name%3Db')).names, ['b']);
   const refused = await call(server, 'GET', `${configMaps}?fieldSelector=data.x%3Db`);
-  assert.deepEqual([refused.status, refused.body.message], [400, 'field label not supported: data.x']);
+  assert.deepEqual([refused.status, at(refused.body, 'message')], [400, 'field label not supported: data.x']);
 });
 
 test('items of a list carry no kind, as from the real server, and metadata alone can be asked for', async () => {
   await using server = await startServer();
   server.store.create(configMap('a', { big: 'data' }));
   const { body } = await call(server, 'GET', configMaps);
-  assert.deepEqual([body.kind, body.apiVersion, body.items[0].kind], ['ConfigMapList', 'v1', undefined]);
+  assert.deepEqual(
+    [at(body, 'kind'), at(body, 'apiVersion'), at(body, 'items', 0, 'kind')],
+    ['ConfigMapList', 'v1', undefined],
+  );
   const accept = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
   const { body: partial } = await call(server, 'GET', configMaps, { headers: { accept } });
   assert.deepEqual(
-    [partial.kind, partial.items[0].kind, partial.items[0].data],
+    [at(partial, 'kind'), at(partial, 'items', 0, 'kind'), at(partial, 'items', 0, 'data')],
     ['PartialObjectMetadataList', 'PartialObjectMetadata', undefined],
   );
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { at, textAt } from '../src/kube-apiserver/json.ts';
 import { ManualClock } from '../src/manual-clock.ts';
-import { call, LineStream, pod, startServer } from './kube-apiserver-client.ts';
+import { call, openLines, pod, startServer } from './kube-apiserver-client.ts';
 
 const log = '/api/v1/namespaces/default/pods/web/log';
 
@@ -35,7 +36,7 @@ test('a followed log goes on with new lines, and ends with its pod', async () =>
   await using server = await startServer();
   server.store.create(running('web', 'main'));
   server.appendLog({ name: 'web' }, 'before');
-  await using lines = await LineStream.open(server, `${log}?follow=true`);
+  await using lines = await openLines(server, `${log}?follow=true`);
   assert.equal(await lines.next(), 'before');
   server.appendLog({ name: 'web' }, 'after');
   assert.equal(await lines.next(), 'after');
@@ -49,7 +50,7 @@ test('of several containers one must be named', async () => {
   server.appendLog({ name: 'web', container: 'side' }, 'from the side');
   const { status, body } = await call(server, 'GET', log);
   assert.deepEqual(
-    [status, body.message],
+    [status, at(body, 'message')],
     [400, 'a container name must be specified for pod web, choose one of: [main side]'],
   );
   assert.equal((await call(server, 'GET', `${log}?container=side`)).body, 'from the side\n');
@@ -61,7 +62,7 @@ test('a container that waits has no log yet', async () => {
   server.store.create(pod('web'));
   const { status, body } = await call(server, 'GET', log);
   assert.deepEqual(
-    [status, body.message],
+    [status, at(body, 'message')],
     [400, 'container "main" in pod "web" is waiting to start: ContainerCreating'],
   );
 });
@@ -70,7 +71,9 @@ test('a log keeps its newest lines, and a new pod of the same name begins an emp
   await using server = await startServer();
   server.store.create(running('web', 'main'));
   for (let line = 0; line < 12_000; line += 1) server.appendLog({ name: 'web' }, String(line));
-  const kept = (await call(server, 'GET', log)).body.trimEnd().split('\n');
+  const kept = textAt((await call(server, 'GET', log)).body)
+    .trimEnd()
+    .split('\n');
   assert.equal(kept.at(-1), '11999');
   assert.ok(kept.length >= 5000 && kept.length <= 10_000, String(kept.length));
   server.store.delete({ apiVersion: 'v1', kind: 'Pod', name: 'web' });

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { at, listAt, objectAt, textAt } from '../src/kube-apiserver/json.ts';
 import { call, configMap, configMaps, pod, startServer } from './kube-apiserver-client.ts';
 
 test('a created object gets a uid, a creation time and a resourceVersion, and is found by its name', async () => {
   await using server = await startServer();
   const created = await call(server, 'POST', configMaps, { body: configMap('one', { a: '1' }) });
   assert.equal(created.status, 201);
-  assert.match(created.body.metadata.uid, /^[0-9a-f-]{36}$/);
-  assert.match(created.body.metadata.creationTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  assert.match(textAt(created.body, 'metadata', 'uid'), /^[0-9a-f-]{36}$/);
+  assert.match(textAt(created.body, 'metadata', 'creationTimestamp'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   const found = await call(server, 'GET', `${configMaps}/one`);
   assert.deepEqual(found.body, created.body);
 });
@@ -15,29 +16,35 @@ test('a created object gets a uid, a creation time and a resourceVersion, and is
 test('an update with an old resourceVersion is a conflict, and without one it wins', async () => {
   await using server = await startServer();
   const { body: first } = await call(server, 'POST', configMaps, { body: configMap('one', { a: '1' }) });
-  const second = await call(server, 'PUT', `${configMaps}/one`, { body: { ...first, data: { a: '2' } } });
+  const second = await call(server, 'PUT', `${configMaps}/one`, {
+    body: { ...objectAt(first), data: { a: '2' } },
+  });
   assert.equal(second.status, 200);
-  assert.ok(Number(second.body.metadata.resourceVersion) > Number(first.metadata.resourceVersion));
+  assert.ok(
+    Number(at(second.body, 'metadata', 'resourceVersion')) > Number(at(first, 'metadata', 'resourceVersion')),
+  );
 
-  const stale = await call(server, 'PUT', `${configMaps}/one`, { body: { ...first, data: { a: '3' } } });
+  const stale = await call(server, 'PUT', `${configMaps}/one`, {
+    body: { ...objectAt(first), data: { a: '3' } },
+  });
   assert.equal(stale.status, 409);
-  assert.equal(stale.body.reason, 'Conflict');
-  assert.deepEqual(stale.body.details, { name: 'one', kind: 'configmaps' });
+  assert.equal(at(stale.body, 'reason'), 'Conflict');
+  assert.deepEqual(at(stale.body, 'details'), { name: 'one', kind: 'configmaps' });
   assert.match(
-    stale.body.message,
+    textAt(stale.body, 'message'),
     /^Operation cannot be fulfilled on configmaps "one": the object has been modified/,
   );
 
   const blind = await call(server, 'PUT', `${configMaps}/one`, { body: configMap('one', { a: '4' }) });
-  assert.deepEqual(blind.body.data, { a: '4' });
-  assert.equal(blind.body.metadata.uid, first.metadata.uid);
+  assert.deepEqual(at(blind.body, 'data'), { a: '4' });
+  assert.equal(at(blind.body, 'metadata', 'uid'), at(first, 'metadata', 'uid'));
 });
 
 test('an update that changes nothing makes no new resourceVersion', async () => {
   await using server = await startServer();
   const { body: first } = await call(server, 'POST', configMaps, { body: configMap('one', { a: '1' }) });
   const again = await call(server, 'PUT', `${configMaps}/one`, { body: first });
-  assert.equal(again.body.metadata.resourceVersion, first.metadata.resourceVersion);
+  assert.equal(at(again.body, 'metadata', 'resourceVersion'), at(first, 'metadata', 'resourceVersion'));
 });
 
 test('what a client may not do is refused with the code, reason and details of the real server', async () => {
@@ -104,15 +111,15 @@ test('what a client may not do is refused with the code, reason and details of t
     assert.equal(answer.status, code, `${method} ${path}`);
     assert.deepEqual(
       {
-        kind: answer.body.kind,
-        status: answer.body.status,
-        reason: answer.body.reason,
-        code: answer.body.code,
+        kind: at(answer.body, 'kind'),
+        status: at(answer.body, 'status'),
+        reason: at(answer.body, 'reason'),
+        code: at(answer.body, 'code'),
       },
       { kind: 'Status', status: 'Failure', reason, code },
     );
-    if (typeof message === 'string') assert.equal(answer.body.message, message);
-    else assert.match(answer.body.message, message);
+    if (typeof message === 'string') assert.equal(at(answer.body, 'message'), message);
+    else assert.match(textAt(answer.body, 'message'), message);
   }
 });
 
@@ -120,7 +127,9 @@ test('generateName makes a name that is new each time', async () => {
   await using server = await startServer();
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'part-' } };
   const names = await Promise.all(
-    [1, 2, 3].map(async () => (await call(server, 'POST', configMaps, { body })).body.metadata.name),
+    [1, 2, 3].map(async () =>
+      textAt((await call(server, 'POST', configMaps, { body })).body, 'metadata', 'name'),
+    ),
   );
   assert.equal(new Set(names).size, 3);
   for (const name of names) assert.match(name, /^part-[a-z0-9]{5}$/);
@@ -132,23 +141,25 @@ test('status is written through its subresource only, and only changes of the re
   const { body: first } = await call(server, 'POST', path, {
     body: { ...pod('one'), status: { phase: 'Failed' } },
   });
-  assert.equal(first.status.phase, 'Pending');
-  assert.equal(first.metadata.generation, 1);
+  assert.equal(at(first, 'status', 'phase'), 'Pending');
+  assert.equal(at(first, 'metadata', 'generation'), 1);
 
-  const main = await call(server, 'PUT', `${path}/one`, { body: { ...first, status: { phase: 'Failed' } } });
-  assert.equal(main.body.status.phase, 'Pending');
+  const main = await call(server, 'PUT', `${path}/one`, {
+    body: { ...objectAt(first), status: { phase: 'Failed' } },
+  });
+  assert.equal(at(main.body, 'status', 'phase'), 'Pending');
   const status = await call(server, 'PUT', `${path}/one/status`, {
-    body: { ...first, spec: {}, status: { ...first.status, phase: 'Running' } },
+    body: { ...objectAt(first), spec: {}, status: { ...objectAt(first, 'status'), phase: 'Running' } },
   });
   assert.equal(status.status, 200);
-  assert.equal(status.body.status.phase, 'Running');
-  assert.deepEqual(status.body.spec, first.spec);
-  assert.equal(status.body.metadata.generation, 1);
+  assert.equal(at(status.body, 'status', 'phase'), 'Running');
+  assert.deepEqual(at(status.body, 'spec'), at(first, 'spec'));
+  assert.equal(at(status.body, 'metadata', 'generation'), 1);
   const spec = await call(server, 'PATCH', `${path}/one`, {
     body: { spec: { activeDeadlineSeconds: 5 } },
     type: 'application/merge-patch+json',
   });
-  assert.equal(spec.body.metadata.generation, 2);
+  assert.equal(at(spec.body, 'metadata', 'generation'), 2);
 });
 
 test('a dry run answers what would be, and stores nothing', async () => {
@@ -168,7 +179,11 @@ test('a deletion confirms by uid, keeps to its preconditions, and waits for fina
   });
   assert.equal(wrong.status, 409);
   const right = await call(server, 'DELETE', `${configMaps}/one`);
-  assert.deepEqual(right.body.details, { name: 'one', kind: 'configmaps', uid: first.metadata.uid });
+  assert.deepEqual(at(right.body, 'details'), {
+    name: 'one',
+    kind: 'configmaps',
+    uid: at(first, 'metadata', 'uid'),
+  });
   assert.equal((await call(server, 'DELETE', `${configMaps}/one`)).status, 404);
 
   const held = configMap('held');
@@ -176,7 +191,7 @@ test('a deletion confirms by uid, keeps to its preconditions, and waits for fina
     body: { ...held, metadata: { ...held.metadata, finalizers: ['example.com/hold'] } },
   });
   const marked = await call(server, 'DELETE', `${configMaps}/held`);
-  assert.ok(marked.body.metadata.deletionTimestamp);
+  assert.ok(at(marked.body, 'metadata', 'deletionTimestamp'));
   await call(server, 'PATCH', `${configMaps}/held`, {
     body: { metadata: { finalizers: null } },
     type: 'application/merge-patch+json',
@@ -190,12 +205,12 @@ test('deletecollection takes what its selector picks', async () => {
     server.store.create(configMap(name, {}, { keep: name === 'b' ? 'yes' : 'no' }));
   const answer = await call(server, 'DELETE', `${configMaps}?labelSelector=keep%3Dno`);
   assert.deepEqual(
-    answer.body.items.map((item: { metadata: { name: string } }) => item.metadata.name),
+    listAt(answer.body, 'items').map((item) => at(item, 'metadata', 'name')),
     ['a', 'c'],
   );
   const left = await call(server, 'GET', configMaps);
   assert.deepEqual(
-    left.body.items.map((item: { metadata: { name: string } }) => item.metadata.name),
+    listAt(left.body, 'items').map((item) => at(item, 'metadata', 'name')),
     ['b'],
   );
 });
@@ -205,11 +220,11 @@ test('a body above 3 MiB is refused with 413, and one of a wrong type with 415',
   const large = await call(server, 'POST', configMaps, {
     body: configMap('one', { a: 'x'.repeat(3 * 1024 * 1024) }),
   });
-  assert.deepEqual([large.status, large.body.reason], [413, 'RequestEntityTooLarge']);
+  assert.deepEqual([large.status, at(large.body, 'reason')], [413, 'RequestEntityTooLarge']);
   const odd = await call(server, 'POST', configMaps, { body: {}, type: 'text/csv' });
-  assert.deepEqual([odd.status, odd.body.reason], [415, 'UnsupportedMediaType']);
+  assert.deepEqual([odd.status, at(odd.body, 'reason')], [415, 'UnsupportedMediaType']);
   const broken = await call(server, 'POST', configMaps, { body: new Uint8Array([0x7b]) });
-  assert.deepEqual([broken.status, broken.body.reason], [400, 'BadRequest']);
+  assert.deepEqual([broken.status, at(broken.body, 'reason')], [400, 'BadRequest']);
 });
 
 test('stringData of a secret ends up in data, in base64', async () => {
@@ -223,7 +238,7 @@ test('stringData of a secret ends up in data, in base64', async () => {
   };
   const { body: created } = await call(server, 'POST', '/api/v1/namespaces/default/secrets', { body });
   assert.deepEqual(
-    [created.data, created.stringData, created.type],
+    [at(created, 'data'), at(created, 'stringData'), at(created, 'type')],
     [{ key: 'dmFsdWU=', other: 'eA==' }, undefined, 'Opaque'],
   );
 });

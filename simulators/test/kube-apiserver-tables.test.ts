@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { at, listAt, textAt } from '../src/kube-apiserver/json.ts';
 import { humanDuration } from '../src/kube-apiserver/printing/human-duration.ts';
 import { negotiate } from '../src/kube-apiserver/printing/accept.ts';
 import { ManualClock } from '../src/manual-clock.ts';
@@ -78,8 +79,8 @@ test('a pod is printed with the columns of kubectl, those of -o wide marked by t
   const { body } = await call(server, 'GET', '/api/v1/namespaces/default/pods', {
     headers: { accept: asTable },
   });
-  const columns = body.columnDefinitions.map(
-    (column: { name: string; priority: number }) => `${column.name}${column.priority === 0 ? '' : '*'}`,
+  const columns = listAt(body, 'columnDefinitions').map(
+    (column) => `${textAt(column, 'name')}${at(column, 'priority') === 0 ? '' : '*'}`,
   );
   assert.deepEqual(columns, [
     'Name',
@@ -92,7 +93,7 @@ test('a pod is printed with the columns of kubectl, those of -o wide marked by t
     'Nominated Node*',
     'Readiness Gates*',
   ]);
-  assert.deepEqual(body.rows[0].cells, [
+  assert.deepEqual(at(body, 'rows', 0, 'cells'), [
     'web',
     '1/2',
     'CrashLoopBackOff',
@@ -103,18 +104,21 @@ test('a pod is printed with the columns of kubectl, those of -o wide marked by t
     '<none>',
     '<none>',
   ]);
-  assert.equal(body.rows[0].object.kind, 'PartialObjectMetadata');
+  assert.equal(at(body, 'rows', 0, 'object', 'kind'), 'PartialObjectMetadata');
 });
 
 test('includeObject decides what goes with a row', async () => {
   await using server = await startServer();
   server.store.create(configMap('a', { x: '1' }));
   const rows = async (include: string) =>
-    (
-      await call(server, 'GET', `/api/v1/namespaces/default/configmaps/a?includeObject=${include}`, {
-        headers: { accept: asTable },
-      })
-    ).body.rows;
-  assert.equal((await rows('None'))[0].object, undefined);
-  assert.deepEqual((await rows('Object'))[0].object.data, { x: '1' });
+    listAt(
+      (
+        await call(server, 'GET', `/api/v1/namespaces/default/configmaps/a?includeObject=${include}`, {
+          headers: { accept: asTable },
+        })
+      ).body,
+      'rows',
+    );
+  assert.equal(at(await rows('None'), 0, 'object'), undefined);
+  assert.deepEqual(at(await rows('Object'), 0, 'object', 'data'), { x: '1' });
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { call, configMap, configMaps, LineStream, open, startServer } from './kube-apiserver-client.ts';
+import { at, listAt, objectAt, textAt } from '../src/kube-apiserver/json.ts';
+import type { Json } from '../src/kube-apiserver/json.ts';
+import { call, configMap, configMaps, openLines, open, startServer } from './kube-apiserver-client.ts';
 
 const watch = `${configMaps}?watch=true`;
 const kind = { apiVersion: 'v1', kind: 'ConfigMap' } as const;
@@ -9,23 +11,27 @@ test('a watch from a resourceVersion sends every later change, in order', async 
   await using server = await startServer();
   server.store.create(configMap('before'));
   const { body } = await call(server, 'GET', configMaps);
-  await using events = await LineStream.open(
+  await using events = await openLines(
     server,
-    `${watch}&resourceVersion=${body.metadata.resourceVersion}`,
+    `${watch}&resourceVersion=${textAt(body, 'metadata', 'resourceVersion')}`,
   );
   server.store.create(configMap('a', { step: '1' }));
   server.store.put(configMap('a', { step: '2' }));
   server.store.delete({ ...kind, name: 'a' });
   const seen = [await events.nextJson(), await events.nextJson(), await events.nextJson()];
   assert.deepEqual(
-    seen.map((event) => [event.type, event.object.metadata.name, event.object.data.step]),
+    seen.map((event) => [
+      at(event, 'type'),
+      at(event, 'object', 'metadata', 'name'),
+      at(event, 'object', 'data', 'step'),
+    ]),
     [
       ['ADDED', 'a', '1'],
       ['MODIFIED', 'a', '2'],
       ['DELETED', 'a', '2'],
     ],
   );
-  const versions = seen.map((event) => Number(event.object.metadata.resourceVersion));
+  const versions = seen.map((event) => Number(at(event, 'object', 'metadata', 'resourceVersion')));
   assert.deepEqual(
     versions,
     versions.toSorted((left, right) => left - right),
@@ -36,23 +42,23 @@ test('a watch from a resourceVersion sends every later change, in order', async 
 test('a watch without a resourceVersion begins with what is there', async () => {
   await using server = await startServer();
   server.store.create(configMap('a'));
-  await using events = await LineStream.open(server, watch);
-  assert.equal((await events.nextJson()).object.metadata.name, 'a');
+  await using events = await openLines(server, watch);
+  assert.equal(at(await events.nextJson(), 'object', 'metadata', 'name'), 'a');
   server.store.create(configMap('b'));
-  assert.equal((await events.nextJson()).object.metadata.name, 'b');
+  assert.equal(at(await events.nextJson(), 'object', 'metadata', 'name'), 'b');
 });
 
 test('an object that comes into view or leaves it is added or deleted for a watch with a selector', async () => {
   await using server = await startServer();
   server.store.create(configMap('a', {}, { on: 'no' }));
-  await using events = await LineStream.open(
+  await using events = await openLines(
     server,
     `${watch}&labelSelector=on%3Dyes&resourceVersion=${server.store.revision}`,
   );
   for (const on of ['yes', 'yes', 'no', 'no', 'yes'])
     server.store.put(configMap('a', { n: String(server.store.revision) }, { on }));
   const types = [];
-  for (let count = 0; count < 4; count += 1) types.push((await events.nextJson()).type);
+  for (let count = 0; count < 4; count += 1) types.push(at(await events.nextJson(), 'type'));
   assert.deepEqual(types, ['ADDED', 'MODIFIED', 'DELETED', 'ADDED']);
 });
 
@@ -61,38 +67,41 @@ test('a watch from before what is kept is told 410 in the stream and ended', asy
   const old = server.store.revision;
   server.store.create(configMap('a'));
   server.store.compact();
-  await using events = await LineStream.open(server, `${watch}&resourceVersion=${old}`);
-  const { type, object } = await events.nextJson();
-  assert.deepEqual([type, object.kind, object.code, object.reason], ['ERROR', 'Status', 410, 'Expired']);
-  assert.match(object.message, /^too old resource version: /);
+  await using events = await openLines(server, `${watch}&resourceVersion=${old}`);
+  const { type, object } = objectAt(await events.nextJson());
+  assert.deepEqual(
+    [type, at(object, 'kind'), at(object, 'code'), at(object, 'reason')],
+    ['ERROR', 'Status', 410, 'Expired'],
+  );
+  assert.match(textAt(object, 'message'), /^too old resource version: /);
   assert.equal(await events.next(), undefined);
 });
 
 test('bookmarks tell how far a quiet watch is, so that it does not expire', async () => {
   await using server = await startServer({ bookmarkIntervalMs: 20 });
-  await using events = await LineStream.open(
+  await using events = await openLines(
     server,
     `${watch}&allowWatchBookmarks=true&resourceVersion=${server.store.revision}`,
   );
   server.store.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'elsewhere' } });
-  const { type, object } = await events.nextJson();
-  assert.deepEqual([type, object.kind, object.apiVersion], ['BOOKMARK', 'ConfigMap', 'v1']);
-  assert.equal(object.metadata.resourceVersion, String(server.store.revision));
+  const { type, object } = objectAt(await events.nextJson());
+  assert.deepEqual([type, at(object, 'kind'), at(object, 'apiVersion')], ['BOOKMARK', 'ConfigMap', 'v1']);
+  assert.equal(at(object, 'metadata', 'resourceVersion'), String(server.store.revision));
 });
 
 test('sendInitialEvents ends the present state with a bookmark that says so', async () => {
   await using server = await startServer();
   server.store.create(configMap('a'));
   const query = 'sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
-  await using events = await LineStream.open(server, `${watch}&${query}`);
-  assert.equal((await events.nextJson()).type, 'ADDED');
+  await using events = await openLines(server, `${watch}&${query}`);
+  assert.equal(at(await events.nextJson(), 'type'), 'ADDED');
   const mark = await events.nextJson();
-  assert.equal(mark.object.metadata.annotations['k8s.io/initial-events-end'], 'true');
+  assert.equal(at(mark, 'object', 'metadata', 'annotations', 'k8s.io/initial-events-end'), 'true');
 });
 
 test('timeoutSeconds ends a watch in good order', async () => {
   await using server = await startServer();
-  await using events = await LineStream.open(
+  await using events = await openLines(
     server,
     `${watch}&timeoutSeconds=1&resourceVersion=${server.store.revision}`,
   );
@@ -102,16 +111,17 @@ test('timeoutSeconds ends a watch in good order', async () => {
 test('a watch as a table sends the columns once', async () => {
   await using server = await startServer();
   const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-  await using events = await LineStream.open(server, `${watch}&resourceVersion=${server.store.revision}`, {
+  await using events = await openLines(server, `${watch}&resourceVersion=${server.store.revision}`, {
     accept,
   });
   server.store.create(configMap('a', { x: '1' }));
   server.store.create(configMap('b'));
   const [first, second] = [await events.nextJson(), await events.nextJson()];
-  assert.equal(first.object.columnDefinitions[0].name, 'Name');
-  assert.deepEqual(first.object.rows[0].cells.slice(0, 2), ['a', 1]);
-  assert.equal(second.object.columnDefinitions, null);
-  assert.deepEqual(second.object.rows[0].cells.slice(0, 2), ['b', 0]);
+  const cells = (event: Json | undefined) => listAt(event, 'object', 'rows', 0, 'cells').slice(0, 2);
+  assert.equal(at(first, 'object', 'columnDefinitions', 0, 'name'), 'Name');
+  assert.deepEqual(cells(first), ['a', 1]);
+  assert.equal(at(second, 'object', 'columnDefinitions'), null);
+  assert.deepEqual(cells(second), ['b', 0]);
 });
 
 test('a watch whose client does not read holds no events back for it: it is told 410 when the history has moved on', async () => {

@@ -1,6 +1,6 @@
 /**
  * What a kube-apiserver does, as cases that run against any: the simulated one, which is held to them, and a real one, which shows
- * that they are true. A case owns a namespace, leaves nothing behind and needs no controllers beside the apiserver.
+ * that they are true. A case owns a namespace, leaves nothing behind, and says so when an apiserver alone is not enough for it.
  */
 import { applyCases } from './cases/apply.ts';
 import { customResourceCases } from './cases/custom-resources.ts';
@@ -8,6 +8,7 @@ import { openApiCases } from './cases/openapi.ts';
 import { subresourceCases } from './cases/subresources.ts';
 import type { ConformanceCase } from './target.ts';
 
+export { canRun } from './target.ts';
 export type { ConformanceCase, Target, User } from './target.ts';
 
 /** Every case, in the order of the list. */

@@ -1,16 +1,22 @@
 /** What a conformance case may know of the apiserver that it runs against: the simulator today, a real one where there is one. */
+import { textAt } from '../kube-apiserver/json.ts';
+import { LineStream } from './line-stream.ts';
+import { request } from './request.ts';
+import type { Answer, Endpoint, RequestParts } from './request.ts';
 
-export interface Target {
-  /** `https://host:port`, without a path. */
-  readonly url: string;
-  /** Like the global one; the target's own knows the certificate authority. */
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+export type { Answer } from './request.ts';
+
+export interface Target extends Pick<Endpoint, 'url' | 'fetch'> {
   readonly users: {
     /** In `system:masters`. */
     readonly admin: User;
     /** Authenticated, in the group `conformance`, and without any right of its own. */
     readonly guest: User;
   };
+  /** Whether a controller manager runs beside it, which collects garbage. */
+  readonly controllers: boolean;
+  /** Makes every resourceVersion up to now expired; undefined where that takes minutes. */
+  readonly compact: (() => Promise<void>) | undefined;
 }
 
 export interface User {
@@ -21,44 +27,30 @@ export interface User {
 export interface ConformanceCase {
   /** A sentence: the rule. */
   readonly name: string;
+  /** What the case is in vain without. Default: an apiserver is enough. */
+  readonly needs?: 'controllers' | 'compaction';
   run(target: Target): Promise<void>;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  // oxlint-disable-next-line typescript/no-explicit-any -- cases take answers apart that they assert on
-  readonly body: any;
+/** Whether the target has what the case needs. */
+export function canRun({ needs }: ConformanceCase, target: Target): boolean {
+  if (needs === 'controllers') return target.controllers;
+  return needs !== 'compaction' || target.compact !== undefined;
 }
 
-export interface RequestParts {
-  readonly body?: unknown;
-  /** Default: application/json. */
-  readonly type?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Default: the admin. */
-  readonly as?: User;
-}
-
+/** As the admin, unless told otherwise. */
 export async function call(
   target: Target,
   method: string,
   path: string,
-  parts: RequestParts = {},
+  { as = target.users.admin, ...parts }: RequestParts & { readonly as?: User } = {},
 ): Promise<Answer> {
-  const { body, type = 'application/json', headers, as = target.users.admin } = parts;
-  const response = await target.fetch(`${target.url}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${as.token}`,
-      ...(body === undefined ? {} : { 'content-type': type }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const json = response.headers.get('content-type')?.startsWith('application/json') === true;
-  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+  return request({ ...target, token: as.token }, method, path, parts);
+}
+
+/** A watch, as the admin. */
+export async function openWatch(target: Target, path: string): Promise<LineStream> {
+  return LineStream.open({ ...target, token: target.users.admin.token }, path);
 }
 
 /** Gives the case a namespace of its own, and takes it away. */
@@ -67,8 +59,8 @@ export async function inNamespace(target: Target, run: (namespace: string) => Pr
     body: { apiVersion: 'v1', kind: 'Namespace', metadata: { generateName: 'conformance-' } },
   });
   if (created.status !== 201)
-    throw new Error(`no namespace: ${created.status} ${String(created.body?.message)}`);
-  const name = String(created.body.metadata.name);
+    throw new Error(`no namespace: ${created.status} ${textAt(created.body, 'message')}`);
+  const name = textAt(created.body, 'metadata', 'name');
   try {
     await run(name);
   } finally {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { at, listAt, textAt } from '../../kube-apiserver/json.ts';
+import type { Json } from '../../kube-apiserver/json.ts';
 import { configMap, configMapsIn, deployment, deploymentsIn } from '../objects.ts';
 import { call, inNamespace } from '../target.ts';
 import type { Answer, ConformanceCase, Target } from '../target.ts';
@@ -7,14 +9,10 @@ const mergePatch = 'application/merge-patch+json';
 
 /** Owned fields by manager, as FieldsV1. */
 function owned(answer: Answer): Readonly<Record<string, unknown>> {
-  const entries = answer.body.metadata.managedFields ?? [];
+  const name = (entry: Json): string =>
+    ['manager', 'operation', 'subresource'].flatMap((field) => textAt(entry, field) || []).join(' ');
   return Object.fromEntries(
-    entries.map((entry: Record<string, unknown>) => [
-      [entry['manager'], entry['operation'], ...(entry['subresource'] ? [entry['subresource']] : [])].join(
-        ' ',
-      ),
-      entry['fieldsV1'],
-    ]),
+    listAt(answer.body, 'metadata', 'managedFields').map((entry) => [name(entry), at(entry, 'fieldsV1')]),
   );
 }
 
@@ -39,7 +37,7 @@ export const applyCases: readonly ConformanceCase[] = [
         assert.equal(first.status, 201);
         assert.deepEqual(owned(first), { 'one Apply': { 'f:data': { 'f:x': {} } } });
         const second = await apply(target, path, 'one', configMap('a', { x: '1' }));
-        assert.deepEqual([second.status, second.body.metadata], [200, first.body.metadata]);
+        assert.deepEqual([second.status, at(second.body, 'metadata')], [200, at(first.body, 'metadata')]);
       }),
   },
   {
@@ -51,7 +49,7 @@ export const applyCases: readonly ConformanceCase[] = [
           body: configMap('a', {}),
         });
         assert.deepEqual(
-          [refused.status, refused.body.message],
+          [refused.status, at(refused.body, 'message')],
           [
             422,
             'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
@@ -67,7 +65,7 @@ export const applyCases: readonly ConformanceCase[] = [
         await apply(target, path, 'one', configMap('a', { mine: '1', ours: '2', kept: '3' }));
         await apply(target, path, 'two', configMap('a', { ours: '2' }));
         const last = await apply(target, path, 'one', configMap('a', { kept: '3' }));
-        assert.deepEqual(last.body.data, { kept: '3', ours: '2' });
+        assert.deepEqual(at(last.body, 'data'), { kept: '3', ours: '2' });
         assert.deepEqual(owned(last), {
           'one Apply': { 'f:data': { 'f:kept': {} } },
           'two Apply': { 'f:data': { 'f:ours': {} } },
@@ -81,18 +79,21 @@ export const applyCases: readonly ConformanceCase[] = [
         const path = `${configMapsIn(namespace)}/a`;
         await apply(target, path, 'one', configMap('a', { x: '1', y: '1' }));
         const single = await apply(target, path, 'two', configMap('a', { x: '2' }));
-        assert.deepEqual([single.status, single.body.reason], [409, 'Conflict']);
-        assert.equal(single.body.message, 'Apply failed with 1 conflict: conflict with "one": .data.x');
-        assert.deepEqual(single.body.details.causes, [
+        assert.deepEqual([single.status, at(single.body, 'reason')], [409, 'Conflict']);
+        assert.equal(
+          at(single.body, 'message'),
+          'Apply failed with 1 conflict: conflict with "one": .data.x',
+        );
+        assert.deepEqual(at(single.body, 'details', 'causes'), [
           { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.x' },
         ]);
         const both = await apply(target, path, 'two', configMap('a', { x: '2', y: '2' }));
         assert.equal(
-          both.body.message,
+          at(both.body, 'message'),
           'Apply failed with 2 conflicts: conflicts with "one":\n- .data.x\n- .data.y',
         );
         const forced = await apply(target, path, 'two', configMap('a', { x: '2' }), true);
-        assert.deepEqual(forced.body.data, { x: '2', y: '1' });
+        assert.deepEqual(at(forced.body, 'data'), { x: '2', y: '1' });
         assert.deepEqual(owned(forced), {
           'one Apply': { 'f:data': { 'f:y': {} } },
           'two Apply': { 'f:data': { 'f:x': {} } },
@@ -115,7 +116,7 @@ export const applyCases: readonly ConformanceCase[] = [
         });
         const refused = await apply(target, path, 'one', configMap('a', { x: '1', y: '1' }));
         assert.equal(
-          refused.body.message,
+          at(refused.body, 'message'),
           'Apply failed with 1 conflict: conflict with "editor" using v1: .data.x',
         );
       }),
@@ -128,8 +129,8 @@ export const applyCases: readonly ConformanceCase[] = [
         await apply(target, path, 'one', configMap('a', { x: '1' }));
         const shared = await apply(target, path, 'two', configMap('a', { x: '1' }));
         assert.deepEqual(Object.keys(owned(shared)).toSorted(), ['one Apply', 'two Apply']);
-        assert.deepEqual((await apply(target, path, 'one', configMap('a', {}))).body.data, { x: '1' });
-        assert.equal((await apply(target, path, 'two', configMap('a', {}))).body.data, undefined);
+        assert.deepEqual(at((await apply(target, path, 'one', configMap('a', {}))).body, 'data'), { x: '1' });
+        assert.equal(at((await apply(target, path, 'two', configMap('a', {}))).body, 'data'), undefined);
       }),
   },
   {
@@ -198,32 +199,25 @@ export const applyCases: readonly ConformanceCase[] = [
           'two',
           withContainers({ name: 'side', image: 'side:1' }, { name: 'main', ports: [{ containerPort: 82 }] }),
         );
-        const containers = (answer: Answer): { name: string; ports?: { containerPort: number }[] }[] =>
-          answer.body.spec.template.spec.containers;
-        assert.deepEqual(
-          containers(added)
-            .map(({ name }) => name)
-            .toSorted(),
-          ['main', 'side'],
-        );
-        const ports = (answer: Answer): readonly (number | undefined)[] | undefined =>
-          containers(answer)
-            .find(({ name }) => name === 'main')
-            ?.ports?.map(({ containerPort }) => containerPort)
-            .toSorted();
-        assert.deepEqual(ports(added), [80, 81, 82]);
+        const containers = (answer: Answer): readonly Json[] =>
+          listAt(answer.body, 'spec', 'template', 'spec', 'containers');
+        const names = (answer: Answer): readonly string[] =>
+          containers(answer).map((container) => textAt(container, 'name'));
+        assert.deepEqual(names(added).toSorted(), ['main', 'side']);
+        const ports = (answer: Answer): readonly string[] => {
+          const found = containers(answer).find((container) => at(container, 'name') === 'main');
+          return listAt(found, 'ports').map((port) => String(at(port, 'containerPort')));
+        };
+        assert.deepEqual(ports(added).toSorted(), ['80', '81', '82']);
         const fewer = await apply(
           target,
           path,
           'one',
           withContainers({ ...main, ports: [{ containerPort: 81 }] }),
         );
-        assert.deepEqual(ports(fewer), [81, 82]);
+        assert.deepEqual(ports(fewer).toSorted(), ['81', '82']);
         const gone = await apply(target, path, 'two', { apiVersion: 'apps/v1', kind: 'Deployment' });
-        assert.deepEqual(
-          containers(gone).map(({ name }) => name),
-          ['main'],
-        );
+        assert.deepEqual(names(gone), ['main']);
       }),
   },
   {
@@ -247,10 +241,10 @@ export const applyCases: readonly ConformanceCase[] = [
           spec: { ...deployment('web').spec, replicas: 1 },
         });
         assert.equal(
-          refused.body.message,
+          at(refused.body, 'message'),
           'Apply failed with 1 conflict: conflict with "scaler" with subresource "scale" using apps/v1: .spec.replicas',
         );
-        assert.equal((await apply(target, path, 'one', deployment('web'))).body.spec.replicas, 3);
+        assert.equal(at((await apply(target, path, 'one', deployment('web'))).body, 'spec', 'replicas'), 3);
       }),
   },
   {
@@ -260,12 +254,15 @@ export const applyCases: readonly ConformanceCase[] = [
         const path = `${configMapsIn(namespace)}/a`;
         const created = await apply(target, path, 'one', configMap('a', { x: '1' }));
         const refused = await apply(target, path, 'one', created.body);
-        assert.deepEqual([refused.status, refused.body.message], [400, 'metadata.managedFields must be nil']);
+        assert.deepEqual(
+          [refused.status, at(refused.body, 'message')],
+          [400, 'metadata.managedFields must be nil'],
+        );
         const cleared = await call(target, 'PATCH', path, {
           type: mergePatch,
           body: { metadata: { managedFields: [{}] } },
         });
-        assert.equal(cleared.body.metadata.managedFields, undefined);
+        assert.equal(at(cleared.body, 'metadata', 'managedFields'), undefined);
       }),
   },
   {
@@ -278,7 +275,7 @@ export const applyCases: readonly ConformanceCase[] = [
         });
         assert.equal(refused.status, 500);
         assert.match(
-          refused.body.message,
+          textAt(refused.body, 'message'),
           /^failed to create typed patch object \(.+\/a; v1, Kind=ConfigMap\): \.date: field not declared in schema$/,
         );
       }),

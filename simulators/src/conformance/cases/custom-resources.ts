@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import { at, listAt, objectAt, textAt } from '../../kube-apiserver/json.ts';
 import { call } from '../target.ts';
 import type { Answer, ConformanceCase, Target } from '../target.ts';
 
@@ -83,13 +84,12 @@ async function withWidgets(
 ): Promise<void> {
   const crd = `${definitions}/widgets.${group}`;
   const created = await call(target, 'POST', definitions, { body: crdOf(group, versions) });
-  assert.equal(created.status, 201, created.body.message);
+  assert.equal(created.status, 201, textAt(created.body, 'message'));
   try {
     await until(async () => {
       const { body } = await call(target, 'GET', crd);
-      return (body.status?.conditions ?? []).some(
-        (condition: { type: string; status: string }) =>
-          condition.type === 'Established' && condition.status === 'True',
+      return listAt(body, 'status', 'conditions').some(
+        (condition) => at(condition, 'type') === 'Established' && at(condition, 'status') === 'True',
       );
     });
     const path = `/apis/${group}/v1/namespaces/default/widgets`;
@@ -124,25 +124,32 @@ export const customResourceCases: readonly ConformanceCase[] = [
     run: async (target) =>
       withWidgets(target, 'discovery.example.com', async ({ group }) => {
         const { body } = await call(target, 'GET', `/apis/${group}/v1`);
-        assert.deepEqual(body.resources.map(({ name }: { name: string }) => name).toSorted(), [
-          'widgets',
-          'widgets/scale',
-          'widgets/status',
-        ]);
-        const widgets = body.resources.find(({ name }: { name: string }) => name === 'widgets');
         assert.deepEqual(
-          [widgets.kind, widgets.singularName, widgets.shortNames, widgets.categories],
+          listAt(body, 'resources')
+            .map((resource) => textAt(resource, 'name'))
+            .toSorted(),
+          ['widgets', 'widgets/scale', 'widgets/status'],
+        );
+        const widgets = objectAt(
+          listAt(body, 'resources').find((resource) => at(resource, 'name') === 'widgets'),
+        );
+        assert.deepEqual(
+          ['kind', 'singularName', 'shortNames', 'categories'].map((field) => widgets[field]),
           ['Widget', 'widget', ['wd'], ['things']],
         );
         await until(async () => {
           const index = await call(target, 'GET', '/openapi/v3');
-          return Object.hasOwn(index.body.paths, `apis/${group}/v1`);
+          return Object.hasOwn(objectAt(index.body, 'paths'), `apis/${group}/v1`);
         });
         const document = await call(target, 'GET', `/openapi/v3/apis/${group}/v1`);
         assert.deepEqual(
-          document.body.components.schemas['com.example.discovery.v1.Widget'][
-            'x-kubernetes-group-version-kind'
-          ],
+          at(
+            document.body,
+            'components',
+            'schemas',
+            'com.example.discovery.v1.Widget',
+            'x-kubernetes-group-version-kind',
+          ),
           [{ group, version: 'v1', kind: 'Widget' }],
         );
       }),
@@ -158,7 +165,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
           free: { any: { thing: 1 } },
           parts: [{ name: 'p', odd: 1 }],
         });
-        assert.deepEqual(made.body.spec, {
+        assert.deepEqual(at(made.body, 'spec'), {
           image: 'x',
           replicas: 1,
           port: '80%',
@@ -170,7 +177,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
           body: widget(served.group, 'b', { image: 'x', odd: 1 }),
         });
         assert.equal(strict.status, 400);
-        assert.match(strict.body.message, /strict decoding error: unknown field "spec\.odd"$/);
+        assert.match(textAt(strict.body, 'message'), /strict decoding error: unknown field "spec\.odd"$/);
       }),
   },
   {
@@ -179,9 +186,9 @@ export const customResourceCases: readonly ConformanceCase[] = [
       withWidgets(target, 'validation.example.com', async (served) => {
         const refused = async (spec: unknown): Promise<readonly string[]> => {
           const answer = await create(target, served, 'a', spec);
-          assert.deepEqual([answer.status, answer.body.reason], [422, 'Invalid']);
-          return answer.body.details.causes.map(
-            ({ field, message }: { field: string; message: string }) => `${field}: ${message}`,
+          assert.deepEqual([answer.status, at(answer.body, 'reason')], [422, 'Invalid']);
+          return listAt(answer.body, 'details', 'causes').map(
+            (cause) => `${textAt(cause, 'field')}: ${textAt(cause, 'message')}`,
           );
         };
         assert.deepEqual(await refused({}), ['spec.image: Required value']);
@@ -207,14 +214,18 @@ export const customResourceCases: readonly ConformanceCase[] = [
     run: async (target) =>
       withWidgets(target, 'status.example.com', async (served) => {
         const made = await create(target, served, 'a', { image: 'x' });
-        assert.equal(made.body.metadata.generation, 1);
+        assert.equal(at(made.body, 'metadata', 'generation'), 1);
         const type = 'application/merge-patch+json';
         const status = await call(target, 'PATCH', `${served.path}/a/status`, {
           type,
           body: { spec: { image: 'y' }, status: { replicas: 4, selector: 'a=b' } },
         });
         assert.deepEqual(
-          [status.body.spec.image, status.body.status.replicas, status.body.metadata.generation],
+          [
+            at(status.body, 'spec', 'image'),
+            at(status.body, 'status', 'replicas'),
+            at(status.body, 'metadata', 'generation'),
+          ],
           ['x', 4, 1],
         );
         const scale = await call(target, 'PATCH', `${served.path}/a/scale`, {
@@ -222,11 +233,18 @@ export const customResourceCases: readonly ConformanceCase[] = [
           body: { spec: { replicas: 5 } },
         });
         assert.deepEqual(
-          [scale.body.spec.replicas, scale.body.status.replicas, scale.body.status.selector],
+          [
+            at(scale.body, 'spec', 'replicas'),
+            at(scale.body, 'status', 'replicas'),
+            at(scale.body, 'status', 'selector'),
+          ],
           [5, 4, 'a=b'],
         );
         const live = await call(target, 'GET', `${served.path}/a`);
-        assert.deepEqual([live.body.spec.replicas, live.body.metadata.generation], [5, 2]);
+        assert.deepEqual(
+          [at(live.body, 'spec', 'replicas'), at(live.body, 'metadata', 'generation')],
+          [5, 2],
+        );
       }),
   },
   {
@@ -238,10 +256,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
           headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
         });
         assert.deepEqual(
-          body.columnDefinitions.map(({ name, priority }: { name: string; priority: number }) => [
-            name,
-            priority,
-          ]),
+          listAt(body, 'columnDefinitions').map((column) => [at(column, 'name'), at(column, 'priority')]),
           [
             ['Name', 0],
             ['Image', 0],
@@ -249,7 +264,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
             ['Age', 0],
           ],
         );
-        assert.deepEqual(body.rows[0].cells.slice(0, 3), ['a', 'x', 1]);
+        assert.deepEqual(listAt(body, 'rows', 0, 'cells').slice(0, 3), ['a', 'x', 1]);
       }),
   },
   {
@@ -262,18 +277,21 @@ export const customResourceCases: readonly ConformanceCase[] = [
           await create(target, served, 'a', { image: 'x' });
           const path = served.path.replace('/v1/', '/v2/');
           const other = await call(target, 'GET', `${path}/a`);
-          assert.deepEqual([other.body.apiVersion, other.body.spec.image], ['versions.example.com/v2', 'x']);
+          assert.deepEqual(
+            [at(other.body, 'apiVersion'), at(other.body, 'spec', 'image')],
+            ['versions.example.com/v2', 'x'],
+          );
           await call(target, 'PATCH', `${path}/a`, {
             type: 'application/merge-patch+json',
             body: { spec: { image: 'y' } },
           });
           const list = await call(target, 'GET', served.path);
           assert.deepEqual(
-            [list.body.items[0].apiVersion, list.body.items[0].spec.image],
+            [at(list.body, 'items', 0, 'apiVersion'), at(list.body, 'items', 0, 'spec', 'image')],
             ['versions.example.com/v1', 'y'],
           );
           const groups = await call(target, 'GET', '/apis/versions.example.com');
-          assert.equal(groups.body.preferredVersion.version, 'v2');
+          assert.equal(at(groups.body, 'preferredVersion', 'version'), 'v2');
         },
         [v1, { ...v1, name: 'v2', storage: false }],
       ),
@@ -287,7 +305,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
           body: widget(served.group, 'a', { image: 'x', parts: [{ name: 'p' }] }),
         });
         assert.equal(applied.status, 201);
-        assert.deepEqual(applied.body.metadata.managedFields[0].fieldsV1, {
+        assert.deepEqual(at(applied.body, 'metadata', 'managedFields', 0, 'fieldsV1'), {
           'f:spec': {
             'f:image': {},
             'f:parts': { 'k:{"name":"p"}': { '.': {}, 'f:name': {} } },
@@ -310,7 +328,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
       });
       await until(async () => (await call(target, 'GET', path)).status === 404);
       await withWidgets(target, 'gone.example.com', async (served) => {
-        assert.deepEqual((await call(target, 'GET', served.path)).body.items, []);
+        assert.deepEqual(at((await call(target, 'GET', served.path)).body, 'items'), []);
       });
     },
   },
@@ -321,7 +339,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
       const refused = await call(target, 'POST', definitions, { body: crdOf('bad.example.com', [untyped]) });
       assert.equal(refused.status, 422);
       assert.match(
-        refused.body.message,
+        textAt(refused.body, 'message'),
         /spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[spec\]\.type: Required value: must not be empty for specified object fields/,
       );
       const misnamed = { ...crdOf('bad.example.com', [v1]), metadata: { name: 'widgets' } };

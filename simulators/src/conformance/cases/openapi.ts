@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { at, objectAt, textAt } from '../../kube-apiserver/json.ts';
+import type { Json } from '../../kube-apiserver/json.ts';
 import { call } from '../target.ts';
 import type { ConformanceCase, Target } from '../target.ts';
 
 async function documentUrl(target: Target, root: string): Promise<string> {
   const { body } = await call(target, 'GET', '/openapi/v3');
-  return String(body.paths[root].serverRelativeURL);
+  return textAt(body, 'paths', root, 'serverRelativeURL');
 }
 
 export const openApiCases: readonly ConformanceCase[] = [
@@ -28,11 +30,12 @@ export const openApiCases: readonly ConformanceCase[] = [
     name: 'OpenAPI v3 describes a kind: its type with group, version and kind, how its lists are merged, and what patches it takes',
     run: async (target) => {
       const { body } = await call(target, 'GET', await documentUrl(target, 'apis/apps/v1'));
-      const schemas = body.components.schemas;
-      assert.deepEqual(schemas['io.k8s.api.apps.v1.Deployment']['x-kubernetes-group-version-kind'], [
+      const schemas = objectAt(body, 'components', 'schemas');
+      const kindOf = (value: Json | undefined) => at(value, 'x-kubernetes-group-version-kind');
+      assert.deepEqual(kindOf(schemas['io.k8s.api.apps.v1.Deployment']), [
         { group: 'apps', kind: 'Deployment', version: 'v1' },
       ]);
-      const { containers } = schemas['io.k8s.api.core.v1.PodSpec'].properties;
+      const containers = objectAt(schemas, 'io.k8s.api.core.v1.PodSpec', 'properties', 'containers');
       assert.deepEqual(
         [
           containers['x-kubernetes-list-type'],
@@ -41,19 +44,18 @@ export const openApiCases: readonly ConformanceCase[] = [
         ],
         ['map', ['name'], 'name'],
       );
-      const { patch, get } = body.paths['/apis/apps/v1/namespaces/{namespace}/deployments/{name}'];
-      assert.deepEqual(get['x-kubernetes-group-version-kind'], {
-        group: 'apps',
-        kind: 'Deployment',
-        version: 'v1',
-      });
+      const operations = objectAt(body, 'paths', '/apis/apps/v1/namespaces/{namespace}/deployments/{name}');
+      assert.deepEqual(kindOf(operations['get']), { group: 'apps', kind: 'Deployment', version: 'v1' });
       for (const type of [
         'apply-patch+yaml',
         'json-patch+json',
         'merge-patch+json',
         'strategic-merge-patch+json',
       ])
-        assert.ok(Object.hasOwn(patch.requestBody.content, `application/${type}`), type);
+        assert.ok(
+          Object.hasOwn(objectAt(operations, 'patch', 'requestBody', 'content'), `application/${type}`),
+          type,
+        );
     },
   },
 ];

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { at, objectAt } from '../../kube-apiserver/json.ts';
 import { deployment, deploymentsIn } from '../objects.ts';
 import { call, inNamespace } from '../target.ts';
 import type { ConformanceCase } from '../target.ts';
@@ -13,21 +14,24 @@ export const subresourceCases: readonly ConformanceCase[] = [
         const path = deploymentsIn(namespace);
         await call(target, 'POST', path, { body: deployment('web') });
         const scale = await call(target, 'GET', `${path}/web/scale`);
-        assert.deepEqual([scale.body.kind, scale.body.apiVersion], ['Scale', 'autoscaling/v1']);
-        assert.deepEqual([scale.body.spec.replicas, scale.body.status.selector], [1, 'app=web']);
+        assert.deepEqual([at(scale.body, 'kind'), at(scale.body, 'apiVersion')], ['Scale', 'autoscaling/v1']);
+        assert.deepEqual(
+          [at(scale.body, 'spec', 'replicas'), at(scale.body, 'status', 'selector')],
+          [1, 'app=web'],
+        );
         const patched = await call(target, 'PATCH', `${path}/web/scale`, {
           type: mergePatch,
           body: { spec: { replicas: 4 } },
         });
-        assert.deepEqual([patched.status, patched.body.spec.replicas], [200, 4]);
+        assert.deepEqual([patched.status, at(patched.body, 'spec', 'replicas')], [200, 4]);
         const updated = await call(target, 'PUT', `${path}/web/scale`, {
-          body: { ...patched.body, metadata: { name: 'web', namespace }, spec: { replicas: 2 } },
+          body: { ...objectAt(patched.body), metadata: { name: 'web', namespace }, spec: { replicas: 2 } },
         });
-        assert.equal(updated.body.spec.replicas, 2);
+        assert.equal(at(updated.body, 'spec', 'replicas'), 2);
         const stale = await call(target, 'PUT', `${path}/web/scale`, { body: scale.body });
-        assert.deepEqual([stale.status, stale.body.reason], [409, 'Conflict']);
+        assert.deepEqual([stale.status, at(stale.body, 'reason')], [409, 'Conflict']);
         const live = await call(target, 'GET', `${path}/web`);
-        assert.equal(live.body.spec.replicas, 2);
+        assert.equal(at(live.body, 'spec', 'replicas'), 2);
       }),
   },
   {
@@ -38,18 +42,21 @@ export const subresourceCases: readonly ConformanceCase[] = [
         const created = await call(target, 'POST', path, {
           body: { ...deployment('web'), status: { replicas: 9 } },
         });
-        assert.equal(created.body.status.replicas ?? 0, 0);
+        assert.equal(at(created.body, 'status', 'replicas') ?? 0, 0);
         const body = { spec: { minReadySeconds: 7 }, status: { conditions: [condition] } };
         const status = await call(target, 'PATCH', `${path}/web/status`, { type: mergePatch, body });
-        assert.deepEqual([status.body.spec.minReadySeconds ?? 0], [0]);
-        assert.equal(status.body.status.conditions[0].type, 'Odd');
-        assert.equal(status.body.metadata.generation, created.body.metadata.generation);
+        assert.deepEqual([at(status.body, 'spec', 'minReadySeconds') ?? 0], [0]);
+        assert.equal(at(status.body, 'status', 'conditions', 0, 'type'), 'Odd');
+        assert.equal(at(status.body, 'metadata', 'generation'), at(created.body, 'metadata', 'generation'));
         const main = await call(target, 'PATCH', `${path}/web`, {
           type: mergePatch,
           body: { spec: { minReadySeconds: 7 }, status: { conditions: [] } },
         });
-        assert.equal(main.body.spec.minReadySeconds, 7);
-        assert.ok(main.body.metadata.generation > created.body.metadata.generation);
+        assert.equal(at(main.body, 'spec', 'minReadySeconds'), 7);
+        assert.ok(
+          Number(at(main.body, 'metadata', 'generation')) >
+            Number(at(created.body, 'metadata', 'generation')),
+        );
       }),
   },
   {
@@ -58,16 +65,16 @@ export const subresourceCases: readonly ConformanceCase[] = [
       inNamespace(target, async (namespace) => {
         const path = deploymentsIn(namespace);
         const tried = await call(target, 'POST', `${path}?dryRun=All`, { body: deployment('web') });
-        assert.deepEqual([tried.status, tried.body.spec.replicas], [201, 1]);
+        assert.deepEqual([tried.status, at(tried.body, 'spec', 'replicas')], [201, 1]);
         assert.equal((await call(target, 'GET', `${path}/web`)).status, 404);
         await call(target, 'POST', path, { body: deployment('web') });
         const patched = await call(target, 'PATCH', `${path}/web?dryRun=All`, {
           type: mergePatch,
           body: { spec: { replicas: 5 } },
         });
-        assert.equal(patched.body.spec.replicas, 5);
+        assert.equal(at(patched.body, 'spec', 'replicas'), 5);
         assert.equal((await call(target, 'DELETE', `${path}/web?dryRun=All`)).status, 200);
-        assert.equal((await call(target, 'GET', `${path}/web`)).body.spec.replicas, 1);
+        assert.equal(at((await call(target, 'GET', `${path}/web`)).body, 'spec', 'replicas'), 1);
       }),
   },
 ];

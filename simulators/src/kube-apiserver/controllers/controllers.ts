@@ -3,27 +3,16 @@
  * again after any change of what it watches. Owns the loop and whatever timers the controllers hold.
  */
 import type { ClusterState } from '../cluster-state.ts';
-import type { ResourceDefinition } from '../resources/resource-definition.ts';
+import type { Controller } from './controller.ts';
 import { CustomResourceController } from './custom-resource-controller.ts';
 import { DeploymentController } from './deployment-controller.ts';
 import { EndpointSliceController } from './endpoint-slice-controller.ts';
 import { EventRecorder } from './event-recorder.ts';
 import { GarbageCollector } from './garbage-collector.ts';
 import { Kubelet } from './kubelet.ts';
+import type { KubeletOptions } from './kubelet.ts';
 import { NamespaceController } from './namespace-controller.ts';
 import { ReplicaSetController } from './replica-set-controller.ts';
-
-export interface Controller {
-  /** Undefined: everything. */
-  readonly watches: readonly ResourceDefinition[] | undefined;
-  /** Writes through the store only, and waits for nothing. */
-  reconcile(): void;
-}
-
-export interface ControllersOptions {
-  readonly podStartMs: number;
-  readonly podStopMs: number;
-}
 
 export class Controllers implements Disposable {
   readonly #controllers: readonly Controller[];
@@ -37,7 +26,7 @@ export class Controllers implements Disposable {
     this.#resources = resources;
   }
 
-  static start(cluster: ClusterState, options: ControllersOptions): Controllers {
+  static start(cluster: ClusterState, options: KubeletOptions): Controllers {
     const resources = new DisposableStack();
     const recorder = new EventRecorder(cluster);
     const kubelet = resources.use(new Kubelet(cluster, recorder, options));

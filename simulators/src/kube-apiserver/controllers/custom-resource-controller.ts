@@ -4,7 +4,7 @@ import { objectAt, textAt } from '../json.ts';
 import { nameOf, namespaceOf } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { customResourceDefinitions } from '../resources/custom-resource-definitions.ts';
-import type { Controller } from './controllers.ts';
+import type { Controller } from './controller.ts';
 
 export class CustomResourceController implements Controller {
   // Its objects may have finalizers, and their going is what a terminating definition waits for.

@@ -12,7 +12,7 @@ import { deployments } from '../resources/deployments.ts';
 import { replicaSets } from '../resources/replica-sets.ts';
 import { stringMap } from '../resources/workload-spec.ts';
 import { condition } from './conditions.ts';
-import type { Controller } from './controllers.ts';
+import type { Controller } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import { controllerReference, groupByController } from './owned-objects.ts';
 

@@ -8,7 +8,7 @@ import { endpointSlices } from '../resources/endpoint-slices.ts';
 import { pods } from '../resources/pods.ts';
 import { services } from '../resources/services.ts';
 import { hasCondition } from './conditions.ts';
-import type { Controller } from './controllers.ts';
+import type { Controller } from './controller.ts';
 import { controllerReference } from './owned-objects.ts';
 
 export class EndpointSliceController implements Controller {

@@ -1,7 +1,7 @@
 /** Removes what is owned by nobody any more: objects all of whose owners are gone. */
 import type { ClusterState } from '../cluster-state.ts';
 import { nameOf, namespaceOf } from '../kube-object.ts';
-import type { Controller } from './controllers.ts';
+import type { Controller } from './controller.ts';
 
 export class GarbageCollector implements Controller {
   readonly watches = undefined;

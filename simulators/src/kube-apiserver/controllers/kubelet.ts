@@ -10,20 +10,27 @@ import type { KubeObject } from '../kube-object.ts';
 import { nodes } from '../resources/nodes.ts';
 import { pods } from '../resources/pods.ts';
 import { condition } from './conditions.ts';
-import type { Controller, ControllersOptions } from './controllers.ts';
+import type { Controller } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
+
+export interface KubeletOptions {
+  /** How long a pod takes to start. */
+  readonly podStartMs: number;
+  /** How long a pod takes to stop, within its grace period. */
+  readonly podStopMs: number;
+}
 
 export class Kubelet implements Controller, Disposable {
   readonly watches = [pods, nodes];
   readonly #cluster: ClusterState;
   readonly #recorder: EventRecorder;
-  readonly #options: ControllersOptions;
+  readonly #options: KubeletOptions;
   /** What is about to happen to a pod, by its uid; an entry goes when it has happened. */
   readonly #starting = new Map<string, Timer>();
   readonly #stopping = new Map<string, Timer>();
   #scheduled = 0;
 
-  constructor(cluster: ClusterState, recorder: EventRecorder, options: ControllersOptions) {
+  constructor(cluster: ClusterState, recorder: EventRecorder, options: KubeletOptions) {
     this.#cluster = cluster;
     this.#recorder = recorder;
     this.#options = options;

@@ -4,7 +4,7 @@ import { nameOf, namespaceOf } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { namespaces } from '../resources/namespaces.ts';
 import { serviceAccounts } from '../resources/service-accounts.ts';
-import type { Controller } from './controllers.ts';
+import type { Controller } from './controller.ts';
 
 export class NamespaceController implements Controller {
   // What is in a namespace may be anything, and its going is what a terminating namespace waits for.

@@ -7,7 +7,7 @@ import { pods } from '../resources/pods.ts';
 import { replicaSets } from '../resources/replica-sets.ts';
 import { stringMap } from '../resources/workload-spec.ts';
 import { hasCondition } from './conditions.ts';
-import type { Controller } from './controllers.ts';
+import type { Controller } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import { controllerReference, groupByController } from './owned-objects.ts';
 
