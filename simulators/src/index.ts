@@ -26,3 +26,4 @@ export { ManualClock } from './manual-clock.ts';
 export { Relay, type RelayOptions } from './relay.ts';
 export type { RelayDirection, RelayTarget } from './relayed-connection.ts';
 export { ResourceBaseline } from './resource-baseline.ts';
+export { UpgradeConnection, UpgradeServer, type UpgradeServerOptions } from './upgrade-server.ts';

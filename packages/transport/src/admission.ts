@@ -34,6 +34,13 @@ export function refusalOf(
       );
 }
 
+/** @param where for messages: the endpoint, or the whole pool */
+export function upgradeRefusalOf(open: number, most: number, where: string): TransportError | undefined {
+  return open < most
+    ? undefined
+    : new TransportError('ERR_RH_UPGRADE_LIMIT', `${most} upgraded connections ${where} are open already`);
+}
+
 export function queueTimeout(origin: string, ms: number): TransportError {
   return new TransportError('ERR_RH_QUEUE_TIMEOUT', `no connection to ${origin} was free within ${ms} ms`);
 }

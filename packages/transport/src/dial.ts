@@ -1,23 +1,19 @@
 /** A connection that is being opened: its time limit, and the way to give it up. It owns the socket until it hands it over. */
 
 import type { Clock } from './clock.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { AlpnPolicy, Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
-import type { RequestKind } from './request.ts';
 import { dialEndpoint } from './secure-dial.ts';
 import type { DialedSocket, TlsState } from './secure-dial.ts';
 
 export class Dial {
-  /** The kind of the exchange that made it necessary. */
-  readonly kind: RequestKind;
   readonly #endpoint: Endpoint;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #controller = new AbortController();
   #cancelled = false;
 
-  constructor(kind: RequestKind, endpoint: Endpoint, clock: Clock, timeoutMs: number) {
-    this.kind = kind;
+  constructor(endpoint: Endpoint, clock: Clock, timeoutMs: number) {
     this.#endpoint = endpoint;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
@@ -28,10 +24,11 @@ export class Dial {
     return this.#cancelled;
   }
 
-  async open(tls: TlsState | undefined): Promise<DialedSocket> {
+  /** @param alpn what to offer, where that is not the endpoint's own policy */
+  async open(tls: TlsState | undefined, alpn: AlpnPolicy = this.#endpoint.alpn): Promise<DialedSocket> {
     const timer = this.#clock.setTimeout(() => this.#controller.abort(this.#timeoutError()), this.#timeoutMs);
     try {
-      return await dialEndpoint(this.#endpoint, tls, this.#controller.signal);
+      return await dialEndpoint(this.#endpoint, tls, alpn, this.#controller.signal);
     } finally {
       timer.cancel();
     }

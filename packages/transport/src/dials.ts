@@ -25,7 +25,8 @@ export class Dials {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #owner: DialsOwner;
-  readonly #dials = new Set<Dial>();
+  /** By the kind of the exchange that made them necessary. */
+  readonly #dials = new Map<Dial, RequestKind>();
   readonly #sizes: Record<RequestKind, number> = { unary: 0, stream: 0 };
   #tls: TlsState | undefined;
 
@@ -46,20 +47,43 @@ export class Dials {
   }
 
   start(kind: RequestKind): void {
-    const dial = new Dial(kind, this.#endpoint, this.#clock, this.#timeoutMs);
-    this.#dials.add(dial);
+    const dial = new Dial(this.#endpoint, this.#clock, this.#timeoutMs);
+    this.#dials.set(dial, kind);
     this.#sizes[kind] += 1;
     this.counters.started += 1;
-    void this.#open(dial);
+    void this.#open(dial, kind);
   }
 
   cancelAll(reason: TransportError): void {
-    for (const dial of this.#dials) {
+    for (const dial of this.#dials.keys()) {
       dial.cancel(reason);
     }
   }
 
-  async #open(dial: Dial): Promise<void> {
+  /**
+   * A connection apart, which is in no count of ours: only HTTP/1.1 is offered on it, and whoever asked owns it. It shares
+   * the TLS context and the sessions of the others.
+   *
+   * @throws as `dialEndpoint`
+   */
+  async openApart(signal: AbortSignal): Promise<DialedSocket> {
+    this.counters.started += 1;
+    const dial = new Dial(this.#endpoint, this.#clock, this.#timeoutMs);
+    const cancel = (): void => dial.cancel(this.#errorOf(signal.reason));
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const dialed = await dial.open(this.#tlsState(), 'http/1.1');
+      this.counters.resumed += dialed.resumed ? 1 : 0;
+      return dialed;
+    } catch (cause) {
+      this.counters.failed += dial.cancelled ? 0 : 1;
+      throw this.#errorOf(cause);
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  async #open(dial: Dial, kind: RequestKind): Promise<void> {
     let dialed: DialedSocket;
     try {
       dialed = await dial.open(this.#tlsState());
@@ -67,23 +91,23 @@ export class Dials {
         throw endedAtOnce(this.#endpoint);
       }
     } catch (cause) {
-      this.#forget(dial);
+      this.#forget(dial, kind);
       if (dial.cancelled) {
         this.#owner.dialCancelled();
         return;
       }
       this.counters.failed += 1;
-      this.#owner.dialFailed(dial.kind, this.#errorOf(cause));
+      this.#owner.dialFailed(kind, this.#errorOf(cause));
       return;
     }
-    this.#forget(dial);
+    this.#forget(dial, kind);
     this.counters.resumed += dialed.resumed ? 1 : 0;
     this.#owner.dialed(dialed);
   }
 
-  #forget(dial: Dial): void {
+  #forget(dial: Dial, kind: RequestKind): void {
     this.#dials.delete(dial);
-    this.#sizes[dial.kind] -= 1;
+    this.#sizes[kind] -= 1;
   }
 
   /** Built by the first dial that needs it, and only kept when that worked. */

@@ -124,6 +124,19 @@ export const transportErrors = {
     retry: 'after',
     httpStatus: 503,
   },
+  ERR_RH_UPGRADE_LIMIT: {
+    summary:
+      'As many upgraded connections (exec, port-forward, WebSockets) to this endpoint, or in all, are open as may be.',
+    remedy: 'End sessions that nobody uses, or raise maxUpgradesPerHost or maxUpgrades.',
+    retry: 'after',
+    httpStatus: 503,
+  },
+  ERR_RH_UPGRADE_INVALID: {
+    summary: 'The server switched protocols, but not to what it was asked for.',
+    remedy: 'Look at what stands between here and the server: something in between may answer in its place.',
+    retry: 'never',
+    httpStatus: 502,
+  },
   ERR_RH_AT_CAPACITY: {
     summary: 'As many endpoints are in use as may be, and none is idle.',
     remedy: 'Use fewer endpoints at a time, or raise maxTransports.',

@@ -16,6 +16,7 @@ import type { Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import { failureOf } from './failure.ts';
+import { rawFields, withHost } from './http1-fields.ts';
 import { LentBody } from './lent-body.ts';
 import type { RequestKind } from './request.ts';
 
@@ -268,19 +269,4 @@ function bytesWritten(socket: Duplex): number {
   return 'bytesWritten' in socket && typeof socket.bytesWritten === 'number'
     ? socket.bytesWritten
     : Number.NaN;
-}
-
-function withHost(headers: readonly string[], authority: string): string[] {
-  for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index]?.length === 4 && headers[index]?.toLowerCase() === 'host') {
-      return [...headers];
-    }
-  }
-  return ['host', authority, ...headers];
-}
-
-function rawFields(fields: Dispatcher.DispatchController['rawHeaders']): string[] {
-  return Array.isArray(fields)
-    ? fields.map((field) => (typeof field === 'string' ? field : field.toString('latin1')))
-    : [];
 }

@@ -13,6 +13,7 @@ import type { Exchange, ExchangeOwner } from './exchange.ts';
 import type { TransportPool } from './pool.ts';
 import type { RequestOptions, ResponseHandler } from './request.ts';
 import { Transport } from './transport.ts';
+import type { Upgrade, UpgradeAnswer, UpgradeOptions, UpgradeOwner } from './upgrade.ts';
 
 export type EndpointSource = Endpoint | (() => Endpoint | Promise<Endpoint>);
 
@@ -23,7 +24,7 @@ export interface IdentityCloseOptions {
   readonly reason?: Error | undefined;
 }
 
-export class Identity implements AsyncDisposable, ExchangeOwner {
+export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
   readonly name: string;
   /** For undici's `fetch` and `request`; refuses any other origin than its own. */
   readonly dispatcher: Dispatcher;
@@ -38,6 +39,8 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
   #state: 'open' | 'closing' | 'closed' = 'open';
   /** What is under way in its name. Leaves when it is settled. */
   readonly #exchanges = new Set<Exchange>();
+  /** Upgraded connections in its name, and those that are being asked for. Leave when their socket is gone. */
+  readonly #upgrades = new Set<Upgrade>();
   /** Of former generations: they end by themselves or at the drain limit. */
   readonly #drains = new Set<Timer>();
   #closing: Promise<void> | undefined;
@@ -64,12 +67,34 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
   }
 
   get inFlight(): number {
-    return this.#exchanges.size;
+    return this.#exchanges.size + this.#upgrades.size;
   }
 
   /** Never throws: whatever is wrong fails the exchange through its handler. */
   dispatch(options: RequestOptions, handler: ResponseHandler): void {
     this.#start(options, handler, undefined);
+  }
+
+  /**
+   * Asks the server to go on in another protocol, over HTTP/1.1 and on a connection of its own: of the same endpoint, verified in
+   * the same way, whatever its other connections speak. An answer that does not switch is no error.
+   *
+   * @throws ERR_RH_UPGRADE_LIMIT, ERR_RH_UPGRADE_INVALID, and all that a request can fail with before its answer
+   */
+  upgrade(options: UpgradeOptions): Promise<UpgradeAnswer> {
+    const upgrade = this.#pool.beginUpgrade(this.#endpoint?.origin ?? this.name, options);
+    if (upgrade.state !== 'ended' && this.#state !== 'open') {
+      upgrade.fail(this.#closedError(undefined));
+    }
+    if (upgrade.state !== 'ended') {
+      this.#upgrades.add(upgrade);
+      upgrade.owners.add(this);
+      this.#presentEndpoint().then(
+        (endpoint) => this.#pool.submitUpgrade(upgrade, endpoint),
+        (cause: unknown) => upgrade.fail(this.#notFoundError(cause)),
+      );
+    }
+    return upgrade.answer;
   }
 
   /**
@@ -111,7 +136,16 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
 
   exchangeSettled(exchange: Exchange): void {
     this.#exchanges.delete(exchange);
-    if (this.#exchanges.size === 0) {
+    this.#checkEmpty();
+  }
+
+  upgradeEnded(upgrade: Upgrade): void {
+    this.#upgrades.delete(upgrade);
+    this.#checkEmpty();
+  }
+
+  #checkEmpty(): void {
+    if (this.inFlight === 0) {
       for (const drain of this.#drains) {
         drain.cancel();
       }
@@ -157,6 +191,10 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
       return;
     }
     this.#pool.submit(exchange, endpoint);
+  }
+
+  async #presentEndpoint(): Promise<Endpoint> {
+    return this.#endpoint !== undefined && this.#found ? this.#endpoint : await this.#find();
   }
 
   /** Single-flight; a failure goes to those who wait and is not remembered. */
@@ -208,27 +246,29 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
     for (const exchange of waiting) {
       this.#pool.submit(exchange, next);
     }
-    if (running.length > 0) {
-      this.#drain(running);
-    }
+    const { drainTimeoutMs, upgradeDrainTimeoutMs } = this.#pool.limits;
+    this.#drain(running, drainTimeoutMs);
+    this.#drain([...this.#upgrades], upgradeDrainTimeoutMs);
   }
 
-  #drain(running: readonly Exchange[]): void {
-    const { drainTimeoutMs } = this.#pool.limits;
-    const error = new TransportError('ERR_RH_DRAINED', `${this.name} was rotated ${drainTimeoutMs} ms ago`);
+  #drain(running: readonly (Exchange | Upgrade)[], timeoutMs: number): void {
+    if (running.length === 0) {
+      return;
+    }
+    const error = new TransportError('ERR_RH_DRAINED', `${this.name} was rotated ${timeoutMs} ms ago`);
     const drain = this.#pool.clock.setTimeout(() => {
       this.#drains.delete(drain);
       for (const exchange of running) {
         exchange.fail(error);
       }
-    }, drainTimeoutMs);
+    }, timeoutMs);
     this.#drains.add(drain);
   }
 
   async #close({ timeoutMs = 0, reason }: IdentityCloseOptions): Promise<void> {
     this.#state = 'closing';
     const error = this.#closedError(reason);
-    if (this.#exchanges.size > 0 && timeoutMs > 0) {
+    if (this.inFlight > 0 && timeoutMs > 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#emptied = resolve;
       const timer = this.#pool.clock.setTimeout(() => this.#failAll(error), timeoutMs);
@@ -244,7 +284,7 @@ export class Identity implements AsyncDisposable, ExchangeOwner {
   }
 
   #failAll(error: TransportError): void {
-    for (const exchange of this.#exchanges) {
+    for (const exchange of [...this.#exchanges, ...this.#upgrades]) {
       exchange.fail(error);
     }
   }

@@ -20,5 +20,6 @@ export type { Limits, ProfileName } from './limits.ts';
 export { TransportPool } from './pool.ts';
 export type { CloseOptions, PoolOptions } from './pool.ts';
 export type { RequestBody, RequestKind, RequestOptions, ResponseHandler } from './request.ts';
+export type { OrdinaryAnswer, SwitchedAnswer, UpgradeAnswer, UpgradeOptions } from './upgrade.ts';
 export { TlsMaterial } from './tls-material.ts';
 export type { PemMaterial } from './tls-material.ts';

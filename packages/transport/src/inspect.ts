@@ -8,7 +8,8 @@ import type { Connection } from './connection.ts';
 import type { AlpnPolicy, Endpoint } from './endpoint.ts';
 import type { Limits } from './limits.ts';
 
-export interface TransportSnapshot {
+/** What a transport is for. */
+export interface EndpointFacts {
   /** The first twelve digits of the endpoint's key. */
   readonly id: string;
   readonly origin: string;
@@ -16,6 +17,12 @@ export interface TransportSnapshot {
   readonly insecure: boolean;
   readonly alpn: AlpnPolicy;
   readonly dialer: string;
+  /** RFC 3339, as all times here. */
+  readonly certExpiresAt: string | undefined;
+  readonly caExpiresAt: string | undefined;
+}
+
+export interface TransportSnapshot extends EndpointFacts {
   /** What the server spoke last; undefined before the first connection. */
   readonly protocol: 'http/1.1' | 'h2' | undefined;
   readonly state: 'open' | 'draining' | 'closed';
@@ -29,6 +36,8 @@ export interface TransportSnapshot {
   readonly requests: number;
   readonly streams: number;
   readonly waiting: number;
+  /** Upgraded connections, those that are being asked for included; they are in none of the counts above. */
+  readonly upgrades: number;
   readonly leases: number;
   /** Counters since the transport was built. */
   readonly dials: number;
@@ -38,9 +47,6 @@ export interface TransportSnapshot {
   /** Bytes of HTTP, above TLS, both directions as we see them. */
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** RFC 3339, as all times here. */
-  readonly certExpiresAt: string | undefined;
-  readonly caExpiresAt: string | undefined;
   readonly createdAt: string;
   readonly lastUsedAt: string;
 }
@@ -60,6 +66,7 @@ export interface PoolSnapshot {
     readonly draining: number;
     readonly identities: number;
     readonly idleConnections: number;
+    readonly upgrades: number;
     /** Counters since the pool was made. */
     readonly built: number;
     readonly hits: number;
@@ -81,6 +88,20 @@ export interface TransportEvent {
   readonly event: 'opened' | 'draining' | 'closed';
   readonly transport: string;
   readonly origin: string;
+}
+
+export function endpointFacts(endpoint: Endpoint): EndpointFacts {
+  const { key, origin, serverName, insecure, alpn, dialer, material } = endpoint;
+  return {
+    id: key.slice(0, 12),
+    origin,
+    serverName,
+    insecure,
+    alpn,
+    dialer: dialer.id,
+    certExpiresAt: material.certExpiresAt?.toISOString(),
+    caExpiresAt: material.caExpiresAt?.toISOString(),
+  };
 }
 
 const connectionChannel = channel('roundhouse:connection');

@@ -3,19 +3,23 @@
 import type { Exchange } from './exchange.ts';
 import type { RequestOptions, ResponseHandler } from './request.ts';
 import type { Transport } from './transport.ts';
+import type { Upgrade, UpgradeAnswer, UpgradeOptions } from './upgrade.ts';
+
+/** What makes an exchange or an upgrade and begins it. */
+export interface LeaseBeginnings {
+  /** Undefined when the caller gave up at once. */
+  exchange(options: RequestOptions, handler: ResponseHandler): Exchange | undefined;
+  upgrade(options: UpgradeOptions): Upgrade;
+}
 
 export class Lease implements Disposable {
   readonly #transport: Transport;
-  readonly #start: (options: RequestOptions, handler: ResponseHandler) => Exchange | undefined;
+  readonly #begin: LeaseBeginnings;
   #released = false;
 
-  /** @param start makes an exchange and begins it; undefined when the caller gave up at once. */
-  constructor(
-    transport: Transport,
-    start: (options: RequestOptions, handler: ResponseHandler) => Exchange | undefined,
-  ) {
+  constructor(transport: Transport, begin: LeaseBeginnings) {
     this.#transport = transport;
-    this.#start = start;
+    this.#begin = begin;
     transport.leased();
   }
 
@@ -25,10 +29,19 @@ export class Lease implements Disposable {
   }
 
   dispatch(options: RequestOptions, handler: ResponseHandler): void {
-    const exchange = this.#start(options, handler);
+    const exchange = this.#begin.exchange(options, handler);
     if (exchange !== undefined) {
       this.#transport.submit(exchange);
     }
+  }
+
+  /** As `Identity.upgrade`. */
+  upgrade(options: UpgradeOptions): Promise<UpgradeAnswer> {
+    const upgrade = this.#begin.upgrade(options);
+    if (upgrade.state !== 'ended') {
+      this.#transport.upgrade(upgrade);
+    }
+    return upgrade.answer;
   }
 
   [Symbol.dispose](): void {

@@ -13,6 +13,10 @@ export interface Limits {
   readonly maxConnectionsPerHost: number;
   /** Long-running streams per endpoint; one more is refused with ERR_RH_STREAM_LIMIT. */
   readonly maxStreamsPerHost: number;
+  /** Upgraded connections per endpoint, those that are being asked for included; one more is refused with ERR_RH_UPGRADE_LIMIT. */
+  readonly maxUpgradesPerHost: number;
+  /** Upgraded connections in the whole pool; one more is refused with ERR_RH_UPGRADE_LIMIT. */
+  readonly maxUpgrades: number;
   /** Requests per endpoint that wait for a connection; one more is refused with ERR_RH_QUEUE_FULL. */
   readonly maxWaitingPerHost: number;
   /** The longest wait for a connection; then ERR_RH_QUEUE_TIMEOUT. */
@@ -23,6 +27,8 @@ export interface Limits {
   readonly requestTimeoutMs: number;
   /** After a rotation, a removal or close(): what is still running then is cut with ERR_RH_DRAINED. */
   readonly drainTimeoutMs: number;
+  /** After a rotation: an upgraded connection of the former endpoint is cut with ERR_RH_DRAINED. 0: at once. */
+  readonly upgradeDrainTimeoutMs: number;
   /** Unused transports kept in the map; the least recently used is closed. */
   readonly maxIdleTransports: number;
   /** Transports in the map, used ones included; one more is refused with ERR_RH_AT_CAPACITY. */
@@ -44,11 +50,14 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     idleTimeoutMs: 30_000,
     maxConnectionsPerHost: 2,
     maxStreamsPerHost: 20,
+    maxUpgradesPerHost: 20,
+    maxUpgrades: 100,
     maxWaitingPerHost: 100,
     maxWaitMs: 15_000,
     dialTimeoutMs: 10_000,
     requestTimeoutMs: 15_000,
     drainTimeoutMs: 10_000,
+    upgradeDrainTimeoutMs: 10_000,
     maxIdleTransports: 64,
     maxTransports: 256,
     readAheadBytes: 1_048_576,
@@ -61,11 +70,14 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     idleTimeoutMs: 90_000,
     maxConnectionsPerHost: 100,
     maxStreamsPerHost: 1_000,
+    maxUpgradesPerHost: 500,
+    maxUpgrades: 5_000,
     maxWaitingPerHost: 1_000,
     maxWaitMs: 10_000,
     dialTimeoutMs: 10_000,
     requestTimeoutMs: 60_000,
     drainTimeoutMs: 60_000,
+    upgradeDrainTimeoutMs: 600_000,
     maxIdleTransports: 1_024,
     maxTransports: 4_096,
     readAheadBytes: 0,

@@ -4,6 +4,7 @@
  */
 
 import type { Dispatcher } from 'undici';
+import { upgradeRefusalOf } from './admission.ts';
 import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { Connection } from './connection.ts';
@@ -23,6 +24,8 @@ import type { Limits, ProfileName } from './limits.ts';
 import type { RequestOptions, ResponseHandler } from './request.ts';
 import { Transport } from './transport.ts';
 import type { TransportOwner } from './transport.ts';
+import { Upgrade } from './upgrade.ts';
+import type { UpgradeOptions, UpgradeOwner } from './upgrade.ts';
 
 export interface PoolOptions {
   /** Default `apiClient`. */
@@ -37,7 +40,7 @@ export interface CloseOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-export class TransportPool implements AsyncDisposable, TransportOwner {
+export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOwner {
   readonly limits: Limits;
   readonly clock: Clock;
   #state: PoolSnapshot['state'] = 'open';
@@ -49,6 +52,8 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
   readonly #draining = new Set<Transport>();
   /** Leave when they are closed. */
   readonly #identities = new Set<Identity>();
+  /** Leave when they have ended. Bounded by `maxUpgrades`. */
+  readonly #upgrades = new Set<Upgrade>();
   readonly #idle: IdleConnections;
   readonly #totals = { built: 0, hits: 0, evictions: 0, rotations: 0, refusedAtCapacity: 0 };
   #closing: Promise<void> | undefined;
@@ -67,7 +72,10 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
   /** @throws ERR_RH_AT_CAPACITY, ERR_RH_POOL_CLOSED */
   lease(endpoint: Endpoint): Lease {
     const transport = this.transportOf(endpoint);
-    return new Lease(transport, (options, handler) => this.begin(endpoint.origin, options, handler));
+    return new Lease(transport, {
+      exchange: (options, handler) => this.begin(endpoint.origin, options, handler),
+      upgrade: (options) => this.beginUpgrade(endpoint.origin, options),
+    });
   }
 
   /**
@@ -116,6 +124,7 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
         draining: this.#draining.size,
         identities: this.#identities.size,
         idleConnections: this.#idle.size,
+        upgrades: this.#upgrades.size,
         ...this.#totals,
       },
     };
@@ -156,6 +165,43 @@ export class TransportPool implements AsyncDisposable, TransportOwner {
       origin,
     });
     return exchange.begin() ? exchange : undefined;
+  }
+
+  /**
+   * Makes an upgrade and begins it. It may have ended already: its caller gave up, or the pool has as many as it may.
+   *
+   * @param origin for messages
+   */
+  beginUpgrade(origin: string, options: UpgradeOptions): Upgrade {
+    const { clock, limits } = this;
+    const upgrade = new Upgrade(options, { clock, origin, requestTimeoutMs: limits.requestTimeoutMs });
+    if (upgrade.begin()) {
+      const refusal =
+        this.refusal ?? upgradeRefusalOf(this.#upgrades.size, limits.maxUpgrades, 'of the pool');
+      if (refusal === undefined) {
+        this.#upgrades.add(upgrade);
+        upgrade.owners.add(this);
+      } else {
+        upgrade.fail(refusal);
+      }
+    }
+    return upgrade;
+  }
+
+  upgradeEnded(upgrade: Upgrade): void {
+    this.#upgrades.delete(upgrade);
+  }
+
+  /** Hands it to the endpoint's transport; a refusal fails the upgrade. */
+  submitUpgrade(upgrade: Upgrade, endpoint: Endpoint): void {
+    if (upgrade.state === 'ended') {
+      return;
+    }
+    try {
+      this.transportOf(endpoint).upgrade(upgrade);
+    } catch (error) {
+      upgrade.fail(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   /** Why nothing new is taken; undefined while the pool is open. */

@@ -6,6 +6,8 @@ import type { Dispatcher } from 'undici';
 /** `unary`: ends by itself, soon. `stream`: a watch, a followed log; it has a budget of its own and no time limit. */
 export type RequestKind = 'unary' | 'stream';
 
+export const requestKinds: readonly RequestKind[] = ['unary', 'stream'];
+
 export type RequestBody = Readable | Uint8Array | string;
 
 export interface RequestOptions {

@@ -51,6 +51,7 @@ export function createTlsState(endpoint: Endpoint): TlsState {
 export async function dialEndpoint(
   endpoint: Endpoint,
   tls: TlsState | undefined,
+  alpn: AlpnPolicy,
   signal: AbortSignal,
 ): Promise<DialedSocket> {
   const raw = await dialRaw(endpoint, signal);
@@ -58,16 +59,16 @@ export async function dialEndpoint(
     throw endedAtOnce(endpoint);
   }
   if (tls === undefined) {
-    return { socket: raw, protocol: endpoint.alpn === 'h2' ? 'h2' : 'http/1.1', resumed: false };
+    return { socket: raw, protocol: alpn === 'h2' ? 'h2' : 'http/1.1', resumed: false };
   }
-  const socket = await secure(endpoint, tls, raw, signal).catch((error: unknown) => {
+  const socket = await secure(endpoint, tls, alpn, raw, signal).catch((error: unknown) => {
     raw.destroy();
     throw error;
   });
   const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
-  if (endpoint.alpn !== 'auto' && endpoint.alpn !== protocol) {
+  if (alpn !== 'auto' && alpn !== protocol) {
     socket.destroy();
-    throw new TransportError('ERR_RH_ALPN_MISMATCH', `${endpoint.origin} does not speak ${endpoint.alpn}`);
+    throw new TransportError('ERR_RH_ALPN_MISMATCH', `${endpoint.origin} does not speak ${alpn}`);
   }
   return { socket, protocol, resumed: socket.isSessionReused() };
 }
@@ -101,9 +102,15 @@ async function dialRaw(endpoint: Endpoint, signal: AbortSignal): Promise<Duplex>
   }
 }
 
-function secure(endpoint: Endpoint, tls: TlsState, raw: Duplex, signal: AbortSignal): Promise<TLSSocket> {
+function secure(
+  endpoint: Endpoint,
+  tls: TlsState,
+  alpn: AlpnPolicy,
+  raw: Duplex,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const socket = keepQuiet(connectTls(connectionOptions(endpoint, tls, raw)));
+    const socket = keepQuiet(connectTls(connectionOptions(endpoint, tls, alpn, raw)));
     // Node.js emits a session a TLS 1.3 connection after the handshake, at any time; the newest is the one to resume.
     socket.on('session', (session: Buffer) => {
       tls.session = session;
@@ -123,9 +130,9 @@ function secure(endpoint: Endpoint, tls: TlsState, raw: Duplex, signal: AbortSig
       settle();
       resolve(socket);
     };
-    const onError = (cause: Error): void => fail(handshakeError(endpoint, cause));
+    const onError = (cause: Error): void => fail(handshakeError(endpoint, alpn, cause));
     const onClose = (): void =>
-      fail(handshakeError(endpoint, new Error('the connection ended during the handshake')));
+      fail(handshakeError(endpoint, alpn, new Error('the connection ended during the handshake')));
     const onAbort = (): void => fail(abortError(endpoint, signal));
     socket.once('secureConnect', onSecure);
     socket.once('error', onError);
@@ -145,7 +152,12 @@ function keepQuiet<Socket extends Duplex>(socket: Socket): Socket {
   return socket.on('error', () => undefined);
 }
 
-function connectionOptions(endpoint: Endpoint, tls: TlsState, raw: Duplex): ConnectionOptions {
+function connectionOptions(
+  endpoint: Endpoint,
+  tls: TlsState,
+  alpn: AlpnPolicy,
+  raw: Duplex,
+): ConnectionOptions {
   return {
     socket: raw,
     secureContext: tls.context,
@@ -153,7 +165,7 @@ function connectionOptions(endpoint: Endpoint, tls: TlsState, raw: Duplex): Conn
     // The name that the certificate is checked for. SNI carries names only (RFC 6066, section 3).
     host: endpoint.serverName,
     ...(isIP(endpoint.serverName) === 0 && { servername: endpoint.serverName }),
-    ALPNProtocols: alpnProtocols[endpoint.alpn],
+    ALPNProtocols: alpnProtocols[alpn],
     ...(tls.session !== undefined && { session: tls.session }),
   };
 }
@@ -188,7 +200,7 @@ function abortError(endpoint: Endpoint, signal: AbortSignal): TransportError {
 const untrusted =
   /^(?:CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_(?:CA|PURPOSE)|PATH_LENGTH|HOSTNAME_MISMATCH)/;
 
-function handshakeError(endpoint: Endpoint, cause: Error): TransportError {
+function handshakeError(endpoint: Endpoint, alpn: AlpnPolicy, cause: Error): TransportError {
   const code = 'code' in cause ? String(cause.code) : '';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || untrusted.test(code)) {
     const name = endpoint.serverName === endpoint.host ? '' : ` as ${endpoint.serverName}`;
@@ -202,7 +214,7 @@ function handshakeError(endpoint: Endpoint, cause: Error): TransportError {
   }
   // The server knows none of the protocols that were offered (RFC 7301, section 3.2).
   if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') {
-    return new TransportError('ERR_RH_ALPN_MISMATCH', `${endpoint.origin} does not speak ${endpoint.alpn}`, {
+    return new TransportError('ERR_RH_ALPN_MISMATCH', `${endpoint.origin} does not speak ${alpn}`, {
       cause,
     });
   }

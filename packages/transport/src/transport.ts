@@ -14,11 +14,14 @@ import { TransportError } from './errors.ts';
 import type { Exchange, ExchangeCarrier } from './exchange.ts';
 import { Http1Connection } from './http1-connection.ts';
 import { Http2Connection } from './http2-connection.ts';
-import { publishConnection, publishTransport } from './inspect.ts';
+import { endpointFacts, publishConnection, publishTransport } from './inspect.ts';
 import type { TransportSnapshot } from './inspect.ts';
 import type { Limits } from './limits.ts';
+import { requestKinds } from './request.ts';
 import type { RequestKind } from './request.ts';
 import type { DialedSocket } from './secure-dial.ts';
+import type { Upgrade } from './upgrade.ts';
+import { Upgrades } from './upgrades.ts';
 import { WaitingList } from './waiting-list.ts';
 
 /** - `open`: takes requests. - `draining`: ends what it has. - `closed`: holds nothing. */
@@ -35,8 +38,6 @@ export interface TransportOwner {
   transportClosed(transport: Transport): void;
 }
 
-const kinds: readonly RequestKind[] = ['unary', 'stream'];
-
 export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   readonly endpoint: Endpoint;
   readonly createdAt: number;
@@ -48,6 +49,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   readonly #connections = new Connections();
   readonly #dials: Dials;
   readonly #exchanges = new Set<Exchange>();
+  readonly #upgrades: Upgrades;
   readonly #waiting = new WaitingList();
   #streams = 0;
   #leases = 0;
@@ -61,6 +63,10 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#clock = clock;
     this.#owner = owner;
     this.#dials = new Dials(endpoint, clock, limits.dialTimeoutMs, this);
+    this.#upgrades = new Upgrades(endpoint, this.#dials, limits.maxUpgradesPerHost, () => {
+      this.#lastUsedAt = clock.now();
+      this.#leaveIfUnused();
+    });
     this.createdAt = clock.now();
     this.#lastUsedAt = this.createdAt;
   }
@@ -70,7 +76,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   }
 
   get inUse(): boolean {
-    return this.#exchanges.size > 0 || this.#leases > 0;
+    return this.#exchanges.size > 0 || this.#upgrades.size > 0 || this.#leases > 0;
   }
 
   get isLeased(): boolean {
@@ -93,13 +99,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   /** Takes an exchange and carries it until it is settled. Never throws: a refusal fails the exchange. */
   submit(exchange: Exchange): void {
-    if (this.#state !== 'open') {
-      exchange.fail(
-        new TransportError('ERR_RH_POOL_CLOSED', `the transport to ${this.endpoint.origin} is closing`),
-      );
-      return;
-    }
-    const refusal = this.#refusalOf(exchange.kind);
+    const refusal = this.#closingRefusal() ?? this.#refusalOf(exchange.kind);
     if (refusal !== undefined) {
       exchange.fail(refusal);
       return;
@@ -122,6 +122,21 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#waiting.add(exchange);
     this.#boundWait(exchange, this.#limits.maxWaitMs);
     this.#dialForWaiting();
+  }
+
+  /**
+   * Opens a connection of its own for it, of the same trust and the same TLS sessions as the others. Never throws: a refusal
+   * fails the upgrade.
+   */
+  upgrade(upgrade: Upgrade): void {
+    const refusal = this.#closingRefusal() ?? this.#upgrades.refusal;
+    if (refusal !== undefined) {
+      upgrade.fail(refusal);
+      return;
+    }
+    this.#lastUsedAt = this.#clock.now();
+    this.#requestsTotal += 1;
+    this.#use(() => this.#upgrades.start(upgrade));
   }
 
   /** Takes back an exchange that still waits, so that another transport can carry it. False if it is on its way. */
@@ -175,6 +190,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     for (const exchange of this.#exchanges) {
       exchange.fail(error);
     }
+    this.#upgrades.failAll(error);
     this.#dials.cancelAll(error);
     for (const connection of this.#connections) {
       connection.destroy(error);
@@ -212,6 +228,12 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   // --- placing exchanges --------------------------------------------------------------------------------------------
 
+  #closingRefusal(): TransportError | undefined {
+    return this.#state === 'open'
+      ? undefined
+      : new TransportError('ERR_RH_POOL_CLOSED', `the transport to ${this.endpoint.origin} is closing`);
+  }
+
   #refusalOf(kind: RequestKind): TransportError | undefined {
     const waiting = this.#waiting.sizeOf('unary') - this.#dials.sizeOf('unary');
     return refusalOf(kind, { streams: this.#streams, waiting }, this.#limits, this.endpoint.origin);
@@ -227,7 +249,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   /** A connection has room: for those who wait, else it is idle. */
   #offer(connection: Connection): void {
-    for (const kind of kinds) {
+    for (const kind of requestKinds) {
       while (connection.hasRoom(kind) && this.#mayTake(connection, kind)) {
         const exchange = this.#waiting.take(kind, connection.kept);
         if (exchange === undefined) {
@@ -302,7 +324,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   // --- dialing ------------------------------------------------------------------------------------------------------
 
   #dialForWaiting(): void {
-    for (const kind of kinds) {
+    for (const kind of requestKinds) {
       while (this.#waiting.sizeOf(kind) > this.#dials.sizeOf(kind) && this.#mayDial(kind)) {
         this.#dials.start(kind);
       }
@@ -394,7 +416,8 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
       this.#state === 'draining' &&
       this.#connections.size === 0 &&
       this.#dials.size === 0 &&
-      this.#exchanges.size === 0
+      this.#exchanges.size === 0 &&
+      this.#upgrades.size === 0
     ) {
       this.#state = 'closed';
       publishTransport('closed', this.endpoint);
@@ -405,28 +428,21 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   /** Numbers and names only; see `inspect.ts`. */
   inspect(): TransportSnapshot {
-    const { endpoint } = this;
     return {
-      id: endpoint.key.slice(0, 12),
-      origin: endpoint.origin,
-      serverName: endpoint.serverName,
-      insecure: endpoint.insecure,
-      alpn: endpoint.alpn,
-      dialer: endpoint.dialer.id,
+      ...endpointFacts(this.endpoint),
       protocol: this.#protocol,
       state: this.#state,
       connections: { opening: this.#dials.size, ...this.#connections.count() },
       requests: this.#exchanges.size - this.#streams,
       streams: this.#streams,
       waiting: this.#waiting.size,
+      upgrades: this.#upgrades.size,
       leases: this.#leases,
       dials: this.#dials.counters.started,
       dialFailures: this.#dials.counters.failed,
       resumptions: this.#dials.counters.resumed,
       requestsTotal: this.#requestsTotal,
       ...this.#connections.bytes(),
-      certExpiresAt: endpoint.material.certExpiresAt?.toISOString(),
-      caExpiresAt: endpoint.material.caExpiresAt?.toISOString(),
       createdAt: new Date(this.createdAt).toISOString(),
       lastUsedAt: new Date(this.#lastUsedAt).toISOString(),
     };
