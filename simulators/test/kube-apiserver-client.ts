@@ -4,6 +4,7 @@ import { openRequest, request } from '../src/conformance/request.ts';
 import type { Answer, Endpoint, RequestParts } from '../src/conformance/request.ts';
 import { KubeApiserver } from '../src/kube-apiserver/kube-apiserver.ts';
 import type { KubeApiserverOptions } from '../src/kube-apiserver/kube-apiserver.ts';
+import type { ManualClock } from '../src/manual-clock.ts';
 
 export const token = 'test-token';
 
@@ -46,6 +47,14 @@ export async function openLines(
 
 function endpointOf({ url }: KubeApiserver): Endpoint {
   return { url, fetch, token };
+}
+
+/** Lets the control loops come to rest, and the pods start and stop. */
+export async function settle(clock: ManualClock): Promise<void> {
+  for (let round = 0; round < 20; round += 1) {
+    await new Promise(setImmediate);
+    clock.advance(100);
+  }
 }
 
 export const configMaps = '/api/v1/namespaces/default/configmaps';

@@ -4,7 +4,7 @@ import { at } from '../src/kube-apiserver/json.ts';
 import type { KubeApiserver } from '../src/kube-apiserver/kube-apiserver.ts';
 import type { KubeObject } from '../src/kube-apiserver/kube-object.ts';
 import { ManualClock } from '../src/manual-clock.ts';
-import { call, pod, startServer } from './kube-apiserver-client.ts';
+import { call, pod, settle, startServer } from './kube-apiserver-client.ts';
 
 const pods = { apiVersion: 'v1', kind: 'Pod' } as const;
 const deployments = { apiVersion: 'apps/v1', kind: 'Deployment' } as const;
@@ -20,14 +20,6 @@ function deployment(replicas: number, image = 'image:1') {
       template: { metadata: { labels }, spec: { containers: [{ name: 'main', image }] } },
     },
   };
-}
-
-/** Lets the control loops come to rest, and the pods start and stop. */
-async function settle(clock: ManualClock): Promise<void> {
-  for (let round = 0; round < 20; round += 1) {
-    await new Promise(setImmediate);
-    clock.advance(100);
-  }
 }
 
 function podsOf(server: KubeApiserver): readonly KubeObject[] {

@@ -4,6 +4,8 @@
  */
 import { applyCases } from './cases/apply.ts';
 import { customResourceCases } from './cases/custom-resources.ts';
+import { deletionCases } from './cases/deletion.ts';
+import { garbageCollectionCases } from './cases/garbage-collection.ts';
 import { openApiCases } from './cases/openapi.ts';
 import { subresourceCases } from './cases/subresources.ts';
 import type { ConformanceCase } from './target.ts';
@@ -17,4 +19,6 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...applyCases,
   ...openApiCases,
   ...customResourceCases,
+  ...deletionCases,
+  ...garbageCollectionCases,
 ];

@@ -56,6 +56,16 @@ export function withMeta(object: KubeObject, meta: ObjectMeta): KubeObject {
   return { ...object, metadata: { ...object.metadata, ...meta } };
 }
 
+/** With this list in its metadata; an empty one is left out, as the real server does. */
+export function withMetaList(
+  object: KubeObject,
+  lists: Pick<ObjectMeta, 'finalizers' | 'ownerReferences'>,
+): KubeObject {
+  const replaced = Object.entries(lists).filter(([, list]) => list.length > 0);
+  const others = Object.entries(object.metadata).filter(([field]) => !Object.hasOwn(lists, field));
+  return { ...object, metadata: Object.fromEntries([...others, ...replaced]) };
+}
+
 /** Reads a body as an object; throws BadRequest for anything that a decoder of the real server would refuse. */
 export function parseKubeObject(
   value: Json | undefined,

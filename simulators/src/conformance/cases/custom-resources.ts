@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 import { at, listAt, objectAt, textAt } from '../../kube-apiserver/json.ts';
 import { call } from '../target.ts';
 import type { Answer, ConformanceCase, Target } from '../target.ts';
+import { until } from '../until.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
@@ -99,15 +99,6 @@ async function withWidgets(
     await call(target, 'DELETE', crd);
     await until(async () => (await call(target, 'GET', crd)).status === 404);
   }
-}
-
-/** What a real server does in a moment, this waits for; five seconds at the most. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    if (await holds()) return;
-    await delay(50);
-  }
-  throw new Error('it did not come about within five seconds');
 }
 
 function widget(group: string, name: string, spec: unknown) {

@@ -14,7 +14,7 @@ import { stringMap } from '../resources/workload-spec.ts';
 import { condition } from './conditions.ts';
 import type { Controller } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
-import { controllerReference, groupByController } from './owned-objects.ts';
+import { claim, controllerReference, groupByController } from './owned-objects.ts';
 
 const hashLabel = 'pod-template-hash';
 const revisionAnnotation = 'deployment.kubernetes.io/revision';
@@ -31,8 +31,10 @@ export class DeploymentController implements Controller {
 
   reconcile(): void {
     const { objects } = this.#cluster;
+    const present = objects.collection(deployments).all();
+    claim(objects, present, replicaSets);
     const owned = groupByController(objects.collection(replicaSets));
-    for (const deployment of objects.collection(deployments).all()) {
+    for (const deployment of present) {
       if (deployment.metadata.deletionTimestamp !== undefined) continue;
       this.#reconcileOne(deployment, owned.get(deployment.metadata.uid ?? '') ?? []);
     }
@@ -51,6 +53,8 @@ export class DeploymentController implements Controller {
       this.#writeStatus(deployment, undefined, sets, highest);
       return;
     }
+    // Somebody else's set may have the name, or one that is on its way out.
+    if (present === undefined && this.#isTaken(deployment, hash)) return;
     const current = present ?? this.#createSet(deployment, hash, highest + 1);
     const others = sets.filter((set) => set !== present);
     const revision =
@@ -74,6 +78,11 @@ export class DeploymentController implements Controller {
     const gone = new Set(idle.slice(limit));
     for (const set of gone) this.#cluster.objects.remove(replicaSets, namespaceOf(set), nameOf(set));
     return others.filter((set) => !gone.has(set));
+  }
+
+  #isTaken(deployment: KubeObject, hash: string): boolean {
+    const name = `${nameOf(deployment)}-${hash}`;
+    return this.#cluster.objects.find(replicaSets, namespaceOf(deployment), name) !== undefined;
   }
 
   #createSet(deployment: KubeObject, hash: string, revision: number): KubeObject {

@@ -37,10 +37,13 @@ export class Kubelet implements Controller, Disposable {
   }
 
   reconcile(): void {
-    for (const pod of this.#cluster.objects.collection(pods).all()) {
-      const bound = textAt(pod, 'spec', 'nodeName') !== '';
+    const { objects } = this.#cluster;
+    for (const pod of objects.collection(pods).all()) {
+      const nodeName = textAt(pod, 'spec', 'nodeName');
+      // On a node that is not there nobody starts or stops anything.
+      if (nodeName !== '' && objects.find(nodes, '', nodeName) === undefined) continue;
       if (pod.metadata.deletionTimestamp !== undefined) this.#stopLater(pod);
-      else if (!bound) this.#bind(pod);
+      else if (nodeName === '') this.#bind(pod);
       else if (textAt(pod, 'status', 'phase') === 'Pending')
         this.#later(this.#starting, pod, this.#options.podStartMs, () => this.#start(pod));
     }
@@ -121,8 +124,9 @@ export class Kubelet implements Controller, Disposable {
   }
 
   #stopLater(pod: KubeObject): void {
-    const { uid = '' } = pod.metadata;
-    if (this.#stopping.has(uid)) return;
+    const { uid = '', deletionGracePeriodSeconds = 0 } = pod.metadata;
+    // Without grace left it has been stopped, or never ran; then its finalizers hold it.
+    if (this.#stopping.has(uid) || deletionGracePeriodSeconds === 0) return;
     this.#starting.get(uid)?.cancel();
     this.#starting.delete(uid);
     const host = textAt(pod, 'spec', 'nodeName');
@@ -137,10 +141,11 @@ export class Kubelet implements Controller, Disposable {
         fieldPath: `spec.containers{${name}}`,
       });
     }
-    const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+    const graceMs = deletionGracePeriodSeconds * 1000;
     this.#later(this.#stopping, pod, Math.min(graceMs, this.#options.podStopMs), () => {
       const current = this.#cluster.objects.find(pods, namespaceOf(pod), nameOf(pod));
-      if (current?.metadata.uid === uid) this.#cluster.objects.purge(pods, namespaceOf(pod), nameOf(pod));
+      if (current?.metadata.uid === uid)
+        this.#cluster.objects.remove(pods, namespaceOf(pod), nameOf(pod), { gracePeriodSeconds: 0 });
     });
   }
 

@@ -35,9 +35,7 @@ export class NamespaceController implements Controller {
   #empty(namespace: string): void {
     const { objects, registry } = this.#cluster;
     let left = 0;
-    for (const definition of registry
-      .all()
-      .filter(({ namespaced, answer }) => namespaced && answer === undefined)) {
+    for (const definition of registry.stored().filter(({ namespaced }) => namespaced)) {
       for (const object of objects
         .collection(definition)
         .all()
@@ -49,6 +47,7 @@ export class NamespaceController implements Controller {
           left += 1;
       }
     }
-    if (left === 0) objects.purge(namespaces, '', namespace);
+    const finalizers = objects.find(namespaces, '', namespace)?.metadata.finalizers ?? [];
+    if (left === 0 && finalizers.length === 0) objects.purge(namespaces, '', namespace);
   }
 }

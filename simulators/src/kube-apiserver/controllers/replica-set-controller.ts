@@ -9,7 +9,7 @@ import { stringMap } from '../resources/workload-spec.ts';
 import { hasCondition } from './conditions.ts';
 import type { Controller } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
-import { controllerReference, groupByController } from './owned-objects.ts';
+import { claim, controllerReference, groupByController } from './owned-objects.ts';
 
 const component = 'replicaset-controller';
 
@@ -25,8 +25,10 @@ export class ReplicaSetController implements Controller {
 
   reconcile(): void {
     const { objects } = this.#cluster;
+    const sets = objects.collection(replicaSets).all();
+    claim(objects, sets, pods);
     const owned = groupByController(objects.collection(pods));
-    for (const set of objects.collection(replicaSets).all()) {
+    for (const set of sets) {
       if (set.metadata.deletionTimestamp !== undefined) continue;
       const present = (owned.get(set.metadata.uid ?? '') ?? []).filter(
         (pod) => pod.metadata.deletionTimestamp === undefined,

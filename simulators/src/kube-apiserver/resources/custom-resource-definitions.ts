@@ -40,7 +40,7 @@ export const customResourceDefinitions: ResourceDefinition = defineResource({
         )),
   ],
   // Its objects go first.
-  terminates: () => true,
+  holdsContent: true,
 });
 
 function defaultNames(names: JsonObject): JsonObject {

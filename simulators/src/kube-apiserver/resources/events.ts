@@ -33,6 +33,7 @@ export const events: ResourceDefinition = defineResource({
     wide(text('Count', (event) => String(numberAt(event, 'count') ?? 1))),
     wide(text('Name', nameOf)),
   ],
+  collected: false,
   selectableFields: {
     'involvedObject.kind': involved('kind'),
     'involvedObject.namespace': involved('namespace'),

@@ -31,5 +31,5 @@ export const namespaces: ResourceDefinition = defineResource({
       phase: namespace.metadata.deletionTimestamp === undefined ? 'Active' : 'Terminating',
     },
   }),
-  terminates: () => true,
+  holdsContent: true,
 });

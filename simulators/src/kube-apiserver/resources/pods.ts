@@ -54,9 +54,13 @@ export const pods: ResourceDefinition = defineResource({
     };
   },
   validate: (pod) => validatePodSpec(pod['spec'], 'spec'),
-  // A pod that no kubelet has is removed at once.
-  terminates: (pod) => textAt(pod, 'spec', 'nodeName') !== '',
-  gracePeriodSeconds: (pod) => numberAt(pod, 'spec', 'terminationGracePeriodSeconds') ?? 30,
+  gracePeriodSeconds: (pod, asked) => {
+    const ended = ['Failed', 'Succeeded'].includes(textAt(pod, 'status', 'phase'));
+    // Where no kubelet has it, or no longer, there is nothing to wait for.
+    if (ended || textAt(pod, 'spec', 'nodeName') === '') return 0;
+    return asked ?? numberAt(pod, 'spec', 'terminationGracePeriodSeconds') ?? 30;
+  },
+  shownWhenDeleted: true,
 });
 
 function readiness(pod: KubeObject): string {

@@ -92,10 +92,14 @@ export interface ResourceDefinition {
   default(object: KubeObject, context: AdmissionContext): KubeObject;
   /** Causes for 422; `previous` on update. */
   validate(object: KubeObject, previous: KubeObject | undefined): readonly StatusCause[];
-  /** Whether deleting only marks the object, and a controller (the kubelet, of namespaces the namespace controller) removes it later. */
-  terminates(object: KubeObject): boolean;
-  /** How long a marked object may take when the caller does not say. */
-  gracePeriodSeconds(object: KubeObject): number;
+  /** Whether it holds content of which a controller empties it before it goes. */
+  readonly holdsContent: boolean;
+  /** Undefined: it is not deleted gracefully. Else how long the object may take, `asked` being what the caller says. */
+  readonly gracePeriodSeconds: ((object: KubeObject, asked: number | undefined) => number) | undefined;
+  /** Whether garbage collection knows of it: whether it goes with its owners, and holds what it owns. */
+  readonly collected: boolean;
+  /** Whether a deletion that is complete answers with the object; else with a status. */
+  readonly shownWhenDeleted: boolean;
   /** For resources that are answered and never stored, like reviews. */
   readonly answer: ((object: KubeObject, caller: Caller) => KubeObject) | undefined;
 }
@@ -122,11 +126,18 @@ export function defineResource(
     mergeSchema: given.custom === true ? undefined : mergeSchemaOf(given.schema),
     default: (object) => object,
     validate: () => [],
-    terminates: () => false,
-    gracePeriodSeconds: () => 0,
+    holdsContent: false,
+    gracePeriodSeconds: undefined,
+    collected: true,
+    shownWhenDeleted: false,
     answer: undefined,
     ...given,
   };
+}
+
+/** The name of the collection that its objects are in, which several resources may share. */
+export function collectionOf({ group, resource, stored }: ResourceDefinition): string {
+  return stored?.collection ?? `${group}/${resource}`;
 }
 
 export function apiVersionOf(definition: Pick<ResourceDefinition, 'group' | 'version'>): string {

@@ -9,7 +9,7 @@ import { namespaces } from './namespaces.ts';
 import { nodes } from './nodes.ts';
 import { pods } from './pods.ts';
 import { replicaSets } from './replica-sets.ts';
-import { apiVersionOf } from './resource-definition.ts';
+import { apiVersionOf, collectionOf } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
 import { secrets } from './secrets.ts';
 import { selfSubjectReviews } from './self-subject-reviews.ts';
@@ -74,6 +74,16 @@ export class ResourceRegistry {
 
   all(): readonly ResourceDefinition[] {
     return [...this.#byPath.values()];
+  }
+
+  /** One resource for each collection of objects, however many versions or groups show it. */
+  stored(): readonly ResourceDefinition[] {
+    const found = new Map<string, ResourceDefinition>();
+    for (const definition of this.#byPath.values()) {
+      const collection = collectionOf(definition);
+      if (definition.answer === undefined && !found.has(collection)) found.set(collection, definition);
+    }
+    return [...found.values()];
   }
 
   /** Each once, in the order in which they were first added. */

@@ -12,4 +12,5 @@ export const serviceAccounts: ResourceDefinition = defineResource({
   shortNames: ['sa'],
   schema: serviceAccountSchema,
   columns: [integer('Secrets', (account) => listAt(account, 'secrets').length), ageColumn],
+  shownWhenDeleted: true,
 });

@@ -39,6 +39,7 @@ export const services: ResourceDefinition = defineResource({
       textAt(service, 'spec', 'type') !== 'ExternalName' && textAt(service, 'spec', 'clusterIP') !== 'None';
     return needsPorts && listAt(service, 'spec', 'ports').length === 0 ? [requiredField('spec.ports')] : [];
   },
+  shownWhenDeleted: true,
 });
 
 function defaultSpec(spec: JsonObject, context: AdmissionContext): JsonObject {

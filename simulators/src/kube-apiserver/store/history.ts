@@ -16,12 +16,15 @@ export interface Change {
 
 export class History {
   readonly #limit: number;
+  /** There were no changes before. */
+  readonly firstRevision: number;
   #changes: Change[] = [];
   #compactedRevision: number;
 
   /** `limit`: how many changes are kept. `revision`: nothing that happened up to here is known. */
   constructor(limit: number, revision: number) {
     this.#limit = limit;
+    this.firstRevision = revision;
     this.#compactedRevision = revision;
   }
 

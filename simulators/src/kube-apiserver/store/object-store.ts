@@ -9,26 +9,20 @@ import type { Clock } from '../clock.ts';
 import { applyFields, recordUpdate } from '../fields/managed-fields.ts';
 import type { Manager } from '../fields/managed-fields.ts';
 import { equalJson, textAt } from '../json.ts';
-import { labelsOf, nameOf, namespaceOf, withMeta } from '../kube-object.ts';
+import { nameOf, namespaceOf, withMeta } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
+import { validateMetadata } from '../resources/metadata-validation.ts';
 import { namespaces } from '../resources/namespaces.ts';
-import { apiVersionOf } from '../resources/resource-definition.ts';
+import { apiVersionOf, collectionOf } from '../resources/resource-definition.ts';
 import type { AdmissionContext, ResourceDefinition } from '../resources/resource-definition.ts';
 import { services } from '../resources/services.ts';
-import { validateLabels, validateName } from '../resources/validation.ts';
+import { checkDeletePreconditions, deletionFinalizers, graceSeconds, markedForDeletion } from './deletion.ts';
+import type { RemoveOptions } from './deletion.ts';
 import { objectKey, randomSuffix } from './object-names.ts';
 import { VersionedStore } from './versioned-store.ts';
 import type { Collection } from './versioned-store.ts';
-import {
-  checkIdentity,
-  checkPreconditions,
-  forced,
-  hadFinalizers,
-  restrict,
-  withoutStatus,
-  withSystemFields,
-} from './write-rules.ts';
-import type { Preconditions, WriteScope } from './write-rules.ts';
+import { checkIdentity, hadFinalizers, restrict, withoutStatus, withSystemFields } from './write-rules.ts';
+import type { WriteScope } from './write-rules.ts';
 
 export interface WriteOptions {
   readonly scope?: WriteScope;
@@ -46,12 +40,6 @@ export interface ApplyOptions extends WriteOptions {
   readonly force: boolean;
   /** What is added in nobody's name, once it is settled who owns what. */
   readonly complete: (merged: KubeObject) => KubeObject;
-}
-
-export interface RemoveOptions {
-  readonly gracePeriodSeconds?: number | undefined;
-  readonly preconditions?: Preconditions | undefined;
-  readonly dryRun?: boolean;
 }
 
 export interface Removal {
@@ -81,9 +69,7 @@ export class ObjectStore {
   }
 
   collection(definition: ResourceDefinition): Collection {
-    return this.versions.collection(
-      definition.stored?.collection ?? `${definition.group}/${definition.resource}`,
-    );
+    return this.versions.collection(collectionOf(definition));
   }
 
   find(definition: ResourceDefinition, namespace: string, name: string): KubeObject | undefined {
@@ -173,9 +159,8 @@ export class ObjectStore {
       return options.dryRun === true ? ready : current;
     const key = objectKey(namespace, name);
     // The last finalizer is gone from an object that was only waiting for it.
-    if (ready.metadata.deletionTimestamp !== undefined && hadFinalizers(current) && !hadFinalizers(ready)) {
+    if (hadFinalizers(current) && !hadFinalizers(ready) && this.#isOver(definition, ready))
       return this.purge(definition, namespace, name) ?? ready;
-    }
     return this.#put(definition, key, ready);
   }
 
@@ -235,16 +220,20 @@ export class ObjectStore {
     options: RemoveOptions = {},
   ): Removal {
     const current = this.get(definition, namespace, name);
-    checkPreconditions(definition, current, options.preconditions);
-    const grace = options.gracePeriodSeconds ?? definition.gracePeriodSeconds(current);
-    const waits =
-      hadFinalizers(current) ||
-      (this.#controllers &&
-        definition.terminates(current) &&
-        !forced(definition, options.gracePeriodSeconds));
-    if (options.dryRun === true) return { object: current, removed: !waits };
-    if (!waits) return { object: this.purge(definition, namespace, name) ?? current, removed: true };
-    return { object: this.#mark(definition, current, grace), removed: false };
+    checkDeletePreconditions(definition, current, options.preconditions);
+    const grace = graceSeconds(definition, current, options.gracePeriodSeconds);
+    if (grace === undefined) return { object: current, removed: false };
+    const finalizers = deletionFinalizers(definition, current, options.propagation);
+    // Without controllers nobody ends what only waits for its time, or for being emptied.
+    const waits = this.#controllers && (grace > 0 || definition.holdsContent);
+    if (finalizers.length === 0 && !waits) {
+      const last = options.dryRun === true ? current : this.purge(definition, namespace, name);
+      return { object: last ?? current, removed: true };
+    }
+    const marked = markedForDeletion(current, finalizers, grace, this.clock.now());
+    const ready = this.#admit(definition, marked, current);
+    if (options.dryRun === true || equalJson(ready, current)) return { object: ready, removed: false };
+    return { object: this.#put(definition, objectKey(namespace, name), ready), removed: false };
   }
 
   /** Takes the object out, whatever it waits for. */
@@ -259,22 +248,15 @@ export class ObjectStore {
       this.purge(definition, namespaceOf(object), nameOf(object));
   }
 
+  /** Whether nothing but finalizers holds what is deleted. */
+  #isOver({ holdsContent }: ResourceDefinition, { metadata }: KubeObject): boolean {
+    if (metadata.deletionTimestamp === undefined) return false;
+    return !this.#controllers || ((metadata.deletionGracePeriodSeconds ?? 0) === 0 && !holdsContent);
+  }
+
   #put(definition: ResourceDefinition, key: string, object: KubeObject): KubeObject {
     const stored = definition.stored?.toStored(object) ?? object;
     return asShown(definition, this.collection(definition).put(key, stored));
-  }
-
-  #mark(definition: ResourceDefinition, current: KubeObject, graceSeconds: number): KubeObject {
-    const known = current.metadata.deletionGracePeriodSeconds;
-    // A second delete may shorten the grace, and never lengthens it.
-    if (current.metadata.deletionTimestamp !== undefined && (known === undefined || known <= graceSeconds))
-      return current;
-    const marked = withMeta(current, {
-      deletionTimestamp: timestamp(this.clock.now() + graceSeconds * 1000),
-      deletionGracePeriodSeconds: graceSeconds,
-    });
-    const key = objectKey(namespaceOf(current), nameOf(current));
-    return this.#put(definition, key, this.#admit(definition, marked, current));
   }
 
   #named(definition: ResourceDefinition, object: KubeObject): KubeObject {
@@ -311,8 +293,7 @@ export class ObjectStore {
     };
     const ready = definition.default(object, context);
     const causes = [
-      ...(previous === undefined ? validateName(nameOf(ready)) : []),
-      ...validateLabels(labelsOf(ready)),
+      ...validateMetadata(ready, previous, definition.custom),
       ...definition.validate(ready, previous),
     ];
     if (causes.length > 0) throw ApiError.invalid(definition, nameOf(ready), causes);

@@ -8,8 +8,9 @@ import type { KubeObject } from '../kube-object.ts';
 import type { Json } from '../json.ts';
 import type { ResourceDefinition } from '../resources/resource-definition.ts';
 import type { ResourceRegistry } from '../resources/resource-registry.ts';
+import type { RemoveOptions } from './deletion.ts';
 import { asShown } from './object-store.ts';
-import type { ObjectStore, RemoveOptions, WriteOptions } from './object-store.ts';
+import type { ObjectStore, WriteOptions } from './object-store.ts';
 
 export interface ObjectReference {
   readonly apiVersion: string;

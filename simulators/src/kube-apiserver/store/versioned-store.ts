@@ -6,6 +6,7 @@ import { freezeJson } from '../json.ts';
 import { withMeta } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { History } from './history.ts';
+import type { Change } from './history.ts';
 
 export interface Snapshot {
   readonly revision: number;
@@ -41,6 +42,17 @@ export class VersionedStore {
   /** Forgets all history up to now: every older resourceVersion and continue token is expired. */
   compact(): void {
     for (const collection of this.#collections.values()) collection.history.compact(this.#revision);
+  }
+
+  /** All changes after `revision`, of each collection in order. Undefined when they are no longer all known. */
+  changesAfter(revision: number): readonly Change[] | undefined {
+    const changes: Change[] = [];
+    for (const { history } of this.#collections.values()) {
+      const own = history.after(Math.max(revision, history.firstRevision));
+      if (own === undefined) return undefined;
+      changes.push(...own);
+    }
+    return changes;
   }
 
   /** Called after every change of any collection; returns what takes the listener out. */

@@ -2,7 +2,6 @@
 import { ApiError } from '../api-error.ts';
 import { nameOf, namespaceOf } from '../kube-object.ts';
 import type { KubeObject, ObjectMeta } from '../kube-object.ts';
-import { namespaces } from '../resources/namespaces.ts';
 import type { ResourceDefinition } from '../resources/resource-definition.ts';
 
 /** Who writes what: `main` leaves status alone, `status` leaves the rest alone, `everything` is for the simulator's own hands. */
@@ -38,7 +37,7 @@ export function checkIdentity(definition: ResourceDefinition, current: KubeObjec
   checkPreconditions(definition, current, next.metadata);
 }
 
-export function checkPreconditions(
+function checkPreconditions(
   definition: ResourceDefinition,
   current: KubeObject,
   wanted: Preconditions | undefined,
@@ -77,11 +76,6 @@ export function withSystemFields(current: KubeObject, next: KubeObject, specChan
 
 export function hadFinalizers(object: KubeObject): boolean {
   return (object.metadata.finalizers ?? []).length > 0;
-}
-
-/** `--force --grace-period=0` removes a pod without waiting for its kubelet; a namespace always waits for its content. */
-export function forced(definition: ResourceDefinition, gracePeriodSeconds: number | undefined): boolean {
-  return gracePeriodSeconds === 0 && definition.resource !== namespaces.resource;
 }
 
 export function withoutStatus(object: KubeObject): KubeObject {
