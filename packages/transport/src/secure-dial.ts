@@ -21,6 +21,8 @@ export interface TlsState {
 
 export interface DialedSocket {
   readonly socket: Duplex;
+  /** What the dialer gave: under TLS the one below, else the same. */
+  readonly bare: Duplex;
   readonly protocol: 'http/1.1' | 'h2';
   readonly resumed: boolean;
 }
@@ -59,7 +61,7 @@ export async function dialEndpoint(
     throw endedAtOnce(endpoint);
   }
   if (tls === undefined) {
-    return { socket: raw, protocol: alpn === 'h2' ? 'h2' : 'http/1.1', resumed: false };
+    return { socket: raw, bare: raw, protocol: alpn === 'h2' ? 'h2' : 'http/1.1', resumed: false };
   }
   const socket = await secure(endpoint, tls, alpn, raw, signal).catch((error: unknown) => {
     raw.destroy();
@@ -70,7 +72,7 @@ export async function dialEndpoint(
     socket.destroy();
     throw new TransportError('ERR_RH_ALPN_MISMATCH', `${endpoint.origin} does not speak ${alpn}`);
   }
-  return { socket, protocol, resumed: socket.isSessionReused() };
+  return { socket, bare: raw, protocol, resumed: socket.isSessionReused() };
 }
 
 /** Its 'close' may be over already, so nobody would ever hear of it again. */

@@ -14,7 +14,9 @@ import { TransportError } from './errors.ts';
 import { failureOf } from './failure.ts';
 import { rawFields, withHost } from './http1-fields.ts';
 import { faultOfSwitch } from './switched-protocol.ts';
-import type { OrdinaryAnswer, UpgradeAnswer, UpgradeOptions } from './upgrade.ts';
+import type { OrdinaryAnswer, SwitchedAnswer, UpgradeOptions } from './upgrade.ts';
+
+export type HandshakeAnswer = Omit<SwitchedAnswer, 'reset'> | OrdinaryAnswer;
 
 /** Of an answer that refuses the upgrade: enough for a `Status` or a page, and nothing that a server could fill memory with. */
 export const maxOrdinaryBodyBytes = 65_536;
@@ -30,7 +32,7 @@ export async function askUpgrade(
   endpoint: Endpoint,
   options: UpgradeOptions,
   signal: AbortSignal,
-): Promise<UpgradeAnswer> {
+): Promise<HandshakeAnswer> {
   // Before the server can end its side: that must not end ours.
   socket.allowHalfOpen = true;
   const client = clientOn(socket, endpoint);
@@ -90,7 +92,7 @@ function clientOn(socket: Duplex, { authority }: Endpoint): Client {
 class Handshake implements Dispatcher.DispatchHandler {
   readonly #endpoint: Endpoint;
   readonly #options: UpgradeOptions;
-  readonly #answer = Promise.withResolvers<UpgradeAnswer>();
+  readonly #answer = Promise.withResolvers<HandshakeAnswer>();
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #head: Pick<OrdinaryAnswer, 'statusCode' | 'rawHeaders' | 'headers'> | undefined;
@@ -100,7 +102,7 @@ class Handshake implements Dispatcher.DispatchHandler {
     this.#options = options;
   }
 
-  get answer(): Promise<UpgradeAnswer> {
+  get answer(): Promise<HandshakeAnswer> {
     return this.#answer.promise;
   }
 

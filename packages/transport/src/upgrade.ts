@@ -6,6 +6,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -13,6 +14,7 @@ import { RoundhouseError, TransportError } from './errors.ts';
 import { faultOf } from './request-form.ts';
 import type { DialedSocket } from './secure-dial.ts';
 import { askUpgrade } from './upgrade-handshake.ts';
+import type { HandshakeAnswer } from './upgrade-handshake.ts';
 
 export interface UpgradeOptions {
   readonly method: string;
@@ -44,6 +46,8 @@ export interface SwitchedAnswer {
    * paused. When its identity, transport or pool ends it, it is destroyed with a `TransportError`.
    */
   readonly socket: Duplex;
+  /** Ends it in a way that the server does not take for a good end: with RST where there is TCP under it. */
+  reset(): void;
 }
 
 /** Any other answer. Its connection is closed, or about to be: nothing more is sent on it or read from it. */
@@ -82,7 +86,7 @@ export class Upgrade {
   /** Aborted when there is no use for an answer any more. */
   readonly #asking = new AbortController();
   #state: UpgradeState = 'asking';
-  #socket: Duplex | undefined;
+  #dialed: DialedSocket | undefined;
   #timer: Timer | undefined;
 
   constructor(options: UpgradeOptions, environment: UpgradeEnvironment) {
@@ -133,8 +137,8 @@ export class Upgrade {
   async ask(endpoint: Endpoint, dial: (signal: AbortSignal) => Promise<DialedSocket>): Promise<void> {
     const { signal } = this.#asking;
     try {
-      const { socket } = await dial(signal);
-      this.#socket = socket;
+      this.#dialed = await dial(signal);
+      const { socket } = this.#dialed;
       if (signal.aborted || socket.destroyed) {
         socket.destroy();
         throw new TransportError(
@@ -155,7 +159,7 @@ export class Upgrade {
       return;
     }
     if (this.#state === 'switched') {
-      this.#socket?.destroy(error);
+      this.#dialed?.socket.destroy(error);
       return;
     }
     this.#answer.reject(
@@ -166,7 +170,7 @@ export class Upgrade {
     this.#end();
   }
 
-  #answered(answer: UpgradeAnswer): void {
+  #answered(answer: HandshakeAnswer): void {
     if (this.#state !== 'asking') {
       return;
     }
@@ -178,7 +182,7 @@ export class Upgrade {
     this.#state = 'switched';
     this.#stopWaiting();
     answer.socket.once('close', () => this.#end());
-    this.#answer.resolve(answer);
+    this.#answer.resolve({ ...answer, reset: () => this.#reset() });
   }
 
   #end(): void {
@@ -188,11 +192,20 @@ export class Upgrade {
     this.#state = 'ended';
     this.#stopWaiting();
     this.#asking.abort(new TransportError('ERR_RH_ABORTED', 'nobody waits for the answer any more'));
-    this.#socket?.destroy();
-    this.#socket = undefined;
+    this.#dialed?.socket.destroy();
+    this.#dialed = undefined;
     for (const owner of this.owners) {
       owner.upgradeEnded(this);
     }
+  }
+
+  #reset(): void {
+    const { socket, bare } = this.#dialed ?? {};
+    // After a FIN the operating system sends no RST for us, and Node.js would lose the descriptor over the attempt.
+    if (socket?.writableEnded === false && bare instanceof Socket && !bare.destroyed) {
+      bare.resetAndDestroy();
+    }
+    socket?.destroy();
   }
 
   #stopWaiting(): void {

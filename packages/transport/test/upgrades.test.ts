@@ -139,6 +139,24 @@ describe('an upgrade', () => {
     });
   }
 
+  for (const kind of ['plain', 'TLS'] as const) {
+    test(`${kind}: can be reset, which the server does not take for an end`, async () => {
+      await using server = await UpgradeServer.listen(kind === 'TLS' ? { tls } : {});
+      await using pool = new TransportPool({ limits: cutting });
+      const answer = await switched(
+        pool.identity(
+          'cluster',
+          Endpoint.from({ url: server.url, ...(kind === 'TLS' && { material: trusting }) }),
+        ),
+      );
+      answer.reset();
+      await server.waitForOpen(0);
+      const connection = await server.head();
+      assert.equal(connection.ended, false);
+      assert.equal(Reflect.get(connection.error ?? {}, 'code'), 'ECONNRESET');
+    });
+  }
+
   test('is asked for as it was given: fields in their order, repeats as repeats, spelled as they were', async () => {
     await using server = await UpgradeServer.listen();
     await using pool = new TransportPool({ limits: cutting });
