@@ -15,7 +15,6 @@ export { RecordingServer, type RecordingServerOptions } from './recording-server
 export type { RecordingTlsOptions } from './recording-tls.ts';
 export { ApiError } from './kube-apiserver/api-error.ts';
 export type { AuthenticationOptions, Caller, TokenUser } from './kube-apiserver/authentication.ts';
-export { allowAuthenticated, type Access, type Authorizer } from './kube-apiserver/authorization.ts';
 export type { Clock, Timer } from './kube-apiserver/clock.ts';
 export type { ActiveFault, Fault, FaultRule, Moment } from './kube-apiserver/faults.ts';
 export type { Json, JsonObject } from './kube-apiserver/json.ts';

@@ -13,7 +13,7 @@ export async function startServer(options: Partial<KubeApiserverOptions> = {}): 
   return KubeApiserver.listen({
     name: 'test',
     controllers: false,
-    authentication: { tokens: { [token]: { username: 'tester', groups: ['testers'] } } },
+    authentication: { tokens: { [token]: { username: 'tester', groups: ['system:masters'] } } },
     ...options,
   });
 }

@@ -11,7 +11,14 @@ test('discovery lists every group, version and resource, with verbs and short na
   const groups = listAt((await call(server, 'GET', '/apis')).body, 'groups');
   assert.deepEqual(
     groups.map((group) => at(group, 'name')),
-    ['apps', 'discovery.k8s.io', 'coordination.k8s.io', 'authentication.k8s.io', 'apiextensions.k8s.io'],
+    [
+      'apps',
+      'discovery.k8s.io',
+      'coordination.k8s.io',
+      'rbac.authorization.k8s.io',
+      'authentication.k8s.io',
+      'apiextensions.k8s.io',
+    ],
   );
   assert.equal(
     at((await call(server, 'GET', '/apis/apps')).body, 'preferredVersion', 'groupVersion'),

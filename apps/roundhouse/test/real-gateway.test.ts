@@ -57,7 +57,7 @@ suite('against a real gateway', () => {
       await KubeApiserver.listen({
         name: 'alpha',
         tls: await authority.issue({ commonName: 'alpha', usage: 'server' }),
-        authentication: { tokens: { [token]: { username: 'me' } } },
+        authentication: { tokens: { [token]: { username: 'me', groups: ['system:masters'] } } },
       }),
     );
     await writeFile(kubeconfig, kubeconfigFor(cluster, authority));

@@ -6,7 +6,9 @@ import { applyCases } from './cases/apply.ts';
 import { customResourceCases } from './cases/custom-resources.ts';
 import { deletionCases } from './cases/deletion.ts';
 import { garbageCollectionCases } from './cases/garbage-collection.ts';
+import { impersonationCases } from './cases/impersonation.ts';
 import { openApiCases } from './cases/openapi.ts';
+import { roleCases } from './cases/roles.ts';
 import { subresourceCases } from './cases/subresources.ts';
 import type { ConformanceCase } from './target.ts';
 
@@ -21,4 +23,6 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...customResourceCases,
   ...deletionCases,
   ...garbageCollectionCases,
+  ...roleCases,
+  ...impersonationCases,
 ];

@@ -65,17 +65,11 @@ export class ApiError extends Error {
     return new ApiError(401, 'Unauthorized', 'Unauthorized');
   }
 
-  static forbidden(user: string, action: string, of?: ResourceName, name?: string): ApiError {
-    const subject =
-      of === undefined
-        ? ''
-        : `${qualified(of)}${name === undefined || name === '' ? '' : ` "${name}"`} is forbidden: `;
-    return new ApiError(
-      403,
-      'Forbidden',
-      `${subject === '' ? 'forbidden: ' : subject}User "${user}" cannot ${action}`,
-      details(of, name),
-    );
+  /** `of` is undefined for paths that are no resources. */
+  static forbidden(why: string, of?: ResourceName, name = ''): ApiError {
+    const what =
+      of === undefined ? '' : `${qualified(of)} ${name === '' ? '' : `${JSON.stringify(name)} `}is `;
+    return new ApiError(403, 'Forbidden', `${what}forbidden: ${why}`, details(of, name) ?? {});
   }
 
   static notFound(of: ResourceName, name: string): ApiError {

@@ -54,12 +54,18 @@ export class Authentication {
     throw ApiError.unauthorized();
   }
 
-  #tokenCaller(authorization: string): Caller {
-    const [, token = ''] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
+  /** Undefined when nobody has that token. */
+  callerOf(token: string): Caller | undefined {
     const given = digest(token);
     const [, user] = this.#users.find(([known]) => timingSafeEqual(known, given)) ?? [];
-    if (user === undefined) throw ApiError.unauthorized();
-    return authenticated({ uid: '', groups: [], extra: {}, ...user });
+    return user === undefined ? undefined : authenticated({ uid: '', groups: [], extra: {}, ...user });
+  }
+
+  #tokenCaller(authorization: string): Caller {
+    const [, token = ''] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
+    const caller = this.callerOf(token);
+    if (caller === undefined) throw ApiError.unauthorized();
+    return caller;
   }
 }
 

@@ -1,4 +1,6 @@
 /** What all rooms of one server share. */
+import type { Authentication } from './authentication.ts';
+import type { Authorizer } from './authorization/authorizer.ts';
 import type { Clock } from './clock.ts';
 import type { LogBooks } from './logs/log-books.ts';
 import type { OpenApiDocuments } from './openapi/openapi-v3.ts';
@@ -14,5 +16,7 @@ export interface ClusterState {
   readonly objects: ObjectStore;
   readonly logs: LogBooks;
   readonly openApi: OpenApiDocuments;
+  readonly authentication: Authentication;
+  readonly authorizer: Authorizer;
   readonly bookmarkIntervalMs: number;
 }

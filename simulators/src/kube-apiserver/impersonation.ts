@@ -3,13 +3,13 @@ import type { RecordedRequest } from '../recorded-request.ts';
 import { ApiError } from './api-error.ts';
 import { anonymousCaller, authenticatedGroup } from './authentication.ts';
 import type { Caller } from './authentication.ts';
-import type { Authorizer } from './authorization.ts';
-import { requireAccess } from './authorization.ts';
+import { requireAccess } from './authorization/authorizer.ts';
+import type { Authorizer, ResourceAccess } from './authorization/authorizer.ts';
 
 const extraPrefix = 'impersonate-extra-';
 
 /** Throws Forbidden when the caller may not, and 500 (as the real server does) for parts of an identity without a user. */
-export function impersonate(request: RecordedRequest, caller: Caller, authorize: Authorizer): Caller {
+export function impersonate(request: RecordedRequest, caller: Caller, authorizer: Authorizer): Caller {
   const [username = ''] = request.headerValues('impersonate-user');
   const groups = request.headerValues('impersonate-group');
   const [uid = ''] = request.headerValues('impersonate-uid');
@@ -20,33 +20,40 @@ export function impersonate(request: RecordedRequest, caller: Caller, authorize:
       `requested ${JSON.stringify([...groups, uid, extra])} without impersonating a user`,
     );
   }
-  const may = (resource: string, name: string, group = '', subresource = ''): void =>
-    requireAccess(authorize, {
-      caller,
-      verb: 'impersonate',
-      group,
-      version: 'v1',
-      resource,
-      subresource,
-      namespace: '',
-      name,
-    });
-  may('users', username);
-  for (const group of groups) may('groups', group);
-  if (uid !== '') may('uids', uid, 'authentication.k8s.io');
-  for (const [key, values] of Object.entries(extra))
-    for (const value of values) may('userextras', value, 'authentication.k8s.io', key);
+  const may = (what: Pick<ResourceAccess, 'resource' | 'name'> & Partial<ResourceAccess>): void =>
+    requireAccess(authorizer, { ...impersonation, caller, ...what });
+  const account = serviceAccountOf(username);
+  may(
+    account === undefined
+      ? { resource: 'users', name: username }
+      : { resource: 'serviceaccounts', ...account },
+  );
+  for (const name of groups) may({ resource: 'groups', name });
+  for (const [subresource, values] of Object.entries(extra))
+    for (const name of values) may({ ...ofAuthentication, resource: 'userextras', subresource, name });
+  if (uid !== '') may({ ...ofAuthentication, resource: 'uids', name: uid });
   return { username, uid, groups: completeGroups(username, groups), extra };
 }
 
+const impersonation = { verb: 'impersonate', group: '', version: 'v1', subresource: '', namespace: '' };
+const ofAuthentication = { group: 'authentication.k8s.io' };
+
+function serviceAccountOf(username: string): { namespace: string; name: string } | undefined {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username) ?? [];
+  return namespace === undefined || name === undefined ? undefined : { namespace, name };
+}
+
+/** Nobody can be impersonated out of the group of those who are, or are not, authenticated. */
 function completeGroups(username: string, groups: readonly string[]): readonly string[] {
-  if (username === anonymousCaller.username) return groups.length === 0 ? anonymousCaller.groups : groups;
-  const [, namespace] = /^system:serviceaccount:([^:]+):[^:]+$/.exec(username) ?? [];
+  const unauthenticated = anonymousCaller.groups;
+  if (username === anonymousCaller.username)
+    return [...groups, ...unauthenticated.filter((group) => !groups.includes(group))];
+  const account = serviceAccountOf(username);
   const given =
-    groups.length > 0 || namespace === undefined
+    groups.length > 0 || account === undefined
       ? groups
-      : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
-  return given.includes(authenticatedGroup) || given.includes('system:unauthenticated')
+      : ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`];
+  return given.some((group) => group === authenticatedGroup || unauthenticated.includes(group))
     ? given
     : [...given, authenticatedGroup];
 }

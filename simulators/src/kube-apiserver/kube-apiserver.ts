@@ -8,8 +8,8 @@ import { RecordingServer } from '../recording-server.ts';
 import type { RecordingTlsOptions } from '../recording-tls.ts';
 import { Authentication } from './authentication.ts';
 import type { AuthenticationOptions } from './authentication.ts';
-import { allowAuthenticated } from './authorization.ts';
-import type { Authorizer } from './authorization.ts';
+import { defaultRoles } from './authorization/default-roles.ts';
+import { RbacAuthorizer } from './authorization/rbac-authorizer.ts';
 import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -36,10 +36,11 @@ export interface KubeApiserverOptions {
   readonly tls?: RecordingTlsOptions;
   /** By ALPN, in this order. Default: HTTP/2, then HTTP/1.1. */
   readonly protocols?: readonly HttpProtocol[];
-  /** Default: anonymous callers are told apart, and may read health and version only. */
+  /**
+   * Who is known. What they may do is decided by the roles and bindings in the cluster, of which a fresh one has those of a real one:
+   * members of `system:masters` may do everything, others who are authenticated may look around, anonymous callers see health and version.
+   */
   readonly authentication?: AuthenticationOptions;
-  /** Default: whoever is authenticated may do everything. */
-  readonly authorize?: Authorizer;
   /** Objects to begin with, beside namespaces, nodes and the `kubernetes` service; in an order in which they can be created. */
   readonly seed?: readonly Json[];
   /** Whether deployments get pods, pods run, and namespaces take their content with them. Default true. */
@@ -102,10 +103,13 @@ export class KubeApiserver implements AsyncDisposable {
       objects,
       logs,
       openApi: new OpenApiDocuments(registry, version),
+      authentication: new Authentication(options.authentication ?? {}),
+      authorizer: new RbacAuthorizer(objects),
       bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
     };
     const seeded = new StoreAccess(registry, objects);
-    for (const object of [...initialObjects(cluster), ...(options.seed ?? [])]) seeded.put(object);
+    for (const object of [...initialObjects(cluster), ...defaultRoles, ...(options.seed ?? [])])
+      seeded.put(object);
     if (controllers)
       resources.use(
         Controllers.start(cluster, {
@@ -115,8 +119,7 @@ export class KubeApiserver implements AsyncDisposable {
       );
 
     const faults = new Faults();
-    const authentication = new Authentication(options.authentication ?? {});
-    const rooms = { cluster, faults, authentication, authorize: options.authorize ?? allowAuthenticated };
+    const rooms = { cluster, faults };
     const {
       tls,
       protocols = ['h2', 'http/1.1'],

@@ -2,9 +2,8 @@
 import { ExchangeAborted } from '../exchange.ts';
 import type { Exchange as WireExchange } from '../exchange.ts';
 import { ApiError } from './api-error.ts';
-import type { Authentication, Caller } from './authentication.ts';
-import { requireAccess } from './authorization.ts';
-import type { Authorizer } from './authorization.ts';
+import { accessOf } from './authorization/access-of.ts';
+import { requireAccess } from './authorization/authorizer.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { discoveryDocument, healthText } from './discovery.ts';
 import { header, splitTarget } from './exchange.ts';
@@ -29,8 +28,6 @@ import { serveCreate, servePatch, serveUpdate } from './verbs/write.ts';
 export interface RequestRooms {
   readonly cluster: ClusterState;
   readonly faults: Faults;
-  readonly authentication: Authentication;
-  readonly authorize: Authorizer;
 }
 
 /** Of each body, once it has been answered; what a test may want to look at. */
@@ -42,7 +39,7 @@ export async function handleRequest(rooms: RequestRooms, wire: WireExchange): Pr
   try {
     const fault = rooms.faults.take(wire.request);
     if (fault !== undefined && (await applyFault(fault, exchange)) === 'answered') return;
-    await answer(rooms, exchange);
+    await answer(rooms.cluster, exchange);
   } catch (error) {
     await refuse(exchange, error);
   } finally {
@@ -50,24 +47,25 @@ export async function handleRequest(rooms: RequestRooms, wire: WireExchange): Pr
   }
 }
 
-async function answer(rooms: RequestRooms, exchange: Exchange): Promise<void> {
+async function answer(cluster: ClusterState, exchange: Exchange): Promise<void> {
   const { request } = exchange.wire;
-  const caller = impersonate(request, rooms.authentication.authenticate(request), rooms.authorize);
+  const { authentication, authorizer } = cluster;
+  const caller = impersonate(request, authentication.authenticate(request), authorizer);
   const info = parseResourceRequest(request.method, exchange.path, exchange.query);
-  if (info === undefined) await serveDocument(rooms, { ...exchange, caller });
-  else await serveResource(rooms, { ...exchange, caller }, info);
+  if (info === undefined) await serveDocument(cluster, { ...exchange, caller });
+  else await serveResource(cluster, { ...exchange, caller }, info);
 }
 
-async function serveDocument(rooms: RequestRooms, exchange: AuthenticatedExchange): Promise<void> {
+async function serveDocument(cluster: ClusterState, exchange: AuthenticatedExchange): Promise<void> {
   const { caller, path, query, reply } = exchange;
   const { method } = exchange.wire.request;
-  requireAccess(rooms.authorize, { caller, verb: method.toLowerCase(), path });
+  requireAccess(cluster.authorizer, { caller, verb: method.toLowerCase(), path });
   const health = healthText(path, query);
   if (health !== undefined) return reply.send(200, 'text/plain; charset=utf-8', health);
-  if (path === '/openapi/v2') return serveOpenApiV2(rooms.cluster, exchange);
-  const description = rooms.cluster.openApi.at(path);
+  if (path === '/openapi/v2') return serveOpenApiV2(cluster, exchange);
+  const description = cluster.openApi.at(path);
   if (description !== undefined) return serveOpenApiV3(exchange, description);
-  const document = discoveryDocument(rooms.cluster, path);
+  const document = discoveryDocument(cluster, path);
   if (document === undefined) return reply.send(404, 'text/plain; charset=utf-8', '404 page not found\n');
   if (method !== 'GET' && method !== 'HEAD') throw ApiError.methodNotAllowed();
   await reply.json(200, document);
@@ -104,12 +102,11 @@ async function serveOpenApiV3(
 }
 
 async function serveResource(
-  rooms: RequestRooms,
+  cluster: ClusterState,
   exchange: AuthenticatedExchange,
   info: ResourceRequest,
 ): Promise<void> {
-  const { cluster } = rooms;
-  requireAccess(rooms.authorize, accessOf(exchange.caller, info));
+  requireAccess(cluster.authorizer, accessOf(exchange.caller, info, exchange.query));
   const definition = cluster.registry.byResource(info.group, info.version, info.resource);
   if (definition === undefined) throw ApiError.noResource();
   const resourceExchange: ResourceExchange = {
@@ -120,10 +117,6 @@ async function serveResource(
     form: negotiate(header(exchange, 'accept')),
   };
   await serveVerb(resourceExchange);
-}
-
-function accessOf(caller: Caller, info: ResourceRequest): Parameters<Authorizer>[0] {
-  return { caller, ...info };
 }
 
 async function serveVerb(exchange: ResourceExchange): Promise<void> {

@@ -13,6 +13,7 @@ import { Kubelet } from './kubelet.ts';
 import type { KubeletOptions } from './kubelet.ts';
 import { NamespaceController } from './namespace-controller.ts';
 import { ReplicaSetController } from './replica-set-controller.ts';
+import { RoleAggregator } from './role-aggregator.ts';
 
 export class Controllers implements Disposable {
   readonly #controllers: readonly Controller[];
@@ -38,6 +39,7 @@ export class Controllers implements Disposable {
         new ReplicaSetController(cluster, recorder),
         kubelet,
         new EndpointSliceController(cluster),
+        new RoleAggregator(cluster),
         new GarbageCollector(cluster),
       ],
       resources,

@@ -2,7 +2,14 @@
 import type { StatusCause } from '../api-error.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../kube-object.ts';
 import { foregroundFinalizer, orphanFinalizer } from '../store/deletion.ts';
-import { forbiddenField, invalidField, validateLabels, validateName } from './validation.ts';
+import type { ResourceDefinition } from './resource-definition.ts';
+import {
+  forbiddenField,
+  invalidField,
+  validateLabels,
+  validateName,
+  validatePathName,
+} from './validation.ts';
 
 const namePart = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
@@ -13,10 +20,11 @@ const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', orphanFin
 export function validateMetadata(
   { metadata }: KubeObject,
   previous: KubeObject | undefined,
-  custom: boolean,
+  { custom, pathNames }: Pick<ResourceDefinition, 'custom' | 'pathNames'>,
 ): readonly StatusCause[] {
+  const validate = pathNames ? validatePathName : validateName;
   return [
-    ...(previous === undefined ? validateName(metadata.name ?? '') : []),
+    ...(previous === undefined ? validate(metadata.name ?? '') : []),
     ...validateLabels(metadata.labels ?? {}),
     ...validateOwners(metadata.ownerReferences ?? []),
     ...validateFinalizers(metadata.finalizers ?? [], custom),
@@ -74,7 +82,7 @@ function validateNoNewFinalizers(next: ObjectMeta, previous: ObjectMeta): readon
 }
 
 /** `name`, or `prefix/name`. */
-function qualifiedNameProblem(text: string): string | undefined {
+export function qualifiedNameProblem(text: string): string | undefined {
   const parts = text.split('/');
   const name = parts.at(-1) ?? '';
   if (parts.length > 2) return `a qualified name ${nameRule} with an optional DNS subdomain prefix and '/'`;

@@ -5,6 +5,7 @@
 import type { StatusCause } from '../api-error.ts';
 import type { Clock } from '../clock.ts';
 import type { Caller } from '../authentication.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { mergeSchemaOf } from '../patch/merge-schema.ts';
 import type { MergeSchema } from '../patch/merge-schema.ts';
@@ -41,6 +42,16 @@ export interface AdmissionContext {
   readonly previous: KubeObject | undefined;
   /** A cluster IP that no service has. */
   allocateClusterIp(): string;
+}
+
+/** Who asks what is answered and not stored, and who knows the answers. */
+export interface Asking {
+  readonly caller: Caller;
+  /** Of the path; empty for cluster-scoped resources. */
+  readonly namespace: string;
+  readonly authorizer: Authorizer;
+  /** Undefined when nobody has that token. */
+  callerOf(token: string): Caller | undefined;
 }
 
 /** For resources that show what another one stores, or store what another one shows. */
@@ -92,6 +103,8 @@ export interface ResourceDefinition {
   default(object: KubeObject, context: AdmissionContext): KubeObject;
   /** Causes for 422; `previous` on update. */
   validate(object: KubeObject, previous: KubeObject | undefined): readonly StatusCause[];
+  /** Names may hold whatever fits into one segment of a path; else they are DNS subdomains. */
+  readonly pathNames: boolean;
   /** Whether it holds content of which a controller empties it before it goes. */
   readonly holdsContent: boolean;
   /** Undefined: it is not deleted gracefully. Else how long the object may take, `asked` being what the caller says. */
@@ -101,7 +114,7 @@ export interface ResourceDefinition {
   /** Whether a deletion that is complete answers with the object; else with a status. */
   readonly shownWhenDeleted: boolean;
   /** For resources that are answered and never stored, like reviews. */
-  readonly answer: ((object: KubeObject, caller: Caller) => KubeObject) | undefined;
+  readonly answer: ((object: KubeObject, asking: Asking) => KubeObject) | undefined;
 }
 
 type Required = 'resource' | 'singular' | 'kind' | 'namespaced' | 'schema';
@@ -129,6 +142,7 @@ export function defineResource(
     holdsContent: false,
     gracePeriodSeconds: undefined,
     collected: true,
+    pathNames: false,
     shownWhenDeleted: false,
     answer: undefined,
     ...given,

@@ -12,6 +12,8 @@ import { replicaSets } from './replica-sets.ts';
 import { apiVersionOf, collectionOf } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
 import { secrets } from './secrets.ts';
+import { clusterRoleBindings, roleBindings } from './role-bindings.ts';
+import { clusterRoles, roles } from './roles.ts';
 import { selfSubjectReviews } from './self-subject-reviews.ts';
 import { serviceAccounts } from './service-accounts.ts';
 import { services } from './services.ts';
@@ -31,6 +33,10 @@ export const builtInResources: readonly ResourceDefinition[] = [
   leases,
   selfSubjectReviews,
   customResourceDefinitions,
+  roles,
+  roleBindings,
+  clusterRoles,
+  clusterRoleBindings,
 ];
 
 export interface GroupVersion {

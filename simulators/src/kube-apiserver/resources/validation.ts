@@ -23,11 +23,33 @@ export function forbiddenField(field: string, why: string): StatusCause {
   return { reason: 'FieldValueForbidden', message: `Forbidden: ${why}`, field };
 }
 
+export function unsupportedField(field: string, value: Json, supported: readonly string[]): StatusCause {
+  const values = supported.map((each) => JSON.stringify(each)).join(', ');
+  return {
+    reason: 'FieldValueNotSupported',
+    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${values}`,
+    field,
+  };
+}
+
 /** RFC 1123 subdomain, the rule for most names; events and others follow it too. */
 export function validateName(name: string): readonly StatusCause[] {
   if (name === '') return [requiredField('metadata.name', 'name or generateName is required')];
   if (name.length <= 253 && dns1123Subdomain.test(name)) return [];
   return [invalidField('metadata.name', name, subdomainRule)];
+}
+
+/** For names of roles and bindings: whatever fits into one segment of a path. */
+export function validatePathName(name: string): readonly StatusCause[] {
+  if (name === '') return validateName(name);
+  const problem = pathNameProblem(name);
+  return problem === undefined ? [] : [invalidField('metadata.name', name, problem)];
+}
+
+export function pathNameProblem(name: string): string | undefined {
+  if (name === '.' || name === '..') return `may not be '${name}'`;
+  const found = ['/', '%'].find((character) => name.includes(character));
+  return found === undefined ? undefined : `may not contain '${found}'`;
 }
 
 export function validateLabels(labels: Readonly<Record<string, string>>): readonly StatusCause[] {

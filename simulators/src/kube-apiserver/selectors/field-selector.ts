@@ -17,21 +17,42 @@ export function parseFieldSelector(
   offered: Readonly<Record<string, FieldReader>> = {},
 ): FieldSelector {
   const terms = splitTerms(text).map((term) => {
-    const match = /^([^=!]+)(==|!=|=)(.*)$/s.exec(term);
-    const [, field = '', operator, value = ''] = match ?? [];
-    if (match === null)
-      throw ApiError.badRequest(`invalid field selector: '${term}'; can't understand '${term}'`);
-    const key = field.trim();
+    const { key, operator, value: wanted } = parseTerm(term);
     const read = Object.hasOwn(offered, key)
       ? offered[key]
       : Object.hasOwn(everyResource, key)
         ? everyResource[key]
         : undefined;
     if (read === undefined) throw ApiError.badRequest(`field label not supported: ${key}`);
-    const wanted = unescape(value);
     return (object: KubeObject) => (read(object) === wanted) === (operator !== '!=');
   });
   return (object) => terms.every((matches) => matches(object));
+}
+
+/** The name that every selected object has to have; empty when there is none, or the text is no selector. */
+export function selectedName(text: string): string {
+  try {
+    const names = splitTerms(text)
+      .map(parseTerm)
+      .filter(({ key, operator }) => key === 'metadata.name' && operator !== '!=');
+    return names[0]?.value ?? '';
+  } catch {
+    // Whoever serves the request says what is wrong with it.
+    return '';
+  }
+}
+
+interface Term {
+  readonly key: string;
+  readonly operator: string;
+  readonly value: string;
+}
+
+function parseTerm(term: string): Term {
+  const [, field, operator, value] = /^([^=!]+)(==|!=|=)(.*)$/s.exec(term) ?? [];
+  if (field === undefined || operator === undefined || value === undefined)
+    throw ApiError.badRequest(`invalid field selector: '${term}'; can't understand '${term}'`);
+  return { key: field.trim(), operator, value: unescape(value) };
 }
 
 /** Commas separate, unless escaped with a backslash. */

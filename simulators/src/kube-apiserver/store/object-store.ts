@@ -293,7 +293,7 @@ export class ObjectStore {
     };
     const ready = definition.default(object, context);
     const causes = [
-      ...validateMetadata(ready, previous, definition.custom),
+      ...validateMetadata(ready, previous, definition),
       ...definition.validate(ready, previous),
     ];
     if (causes.length > 0) throw ApiError.invalid(definition, nameOf(ready), causes);

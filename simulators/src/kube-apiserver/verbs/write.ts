@@ -10,6 +10,7 @@ import { applyMergePatch } from '../patch/merge-patch.ts';
 import type { MergeSchema } from '../patch/merge-schema.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { apiVersionOf } from '../resources/resource-definition.ts';
+import type { Asking } from '../resources/resource-definition.ts';
 import type { WriteOptions } from '../store/object-store.ts';
 import { applyTypes, serveApply } from './apply.ts';
 import { decodeKnown } from './field-validation.ts';
@@ -21,14 +22,24 @@ const mergePatch = 'application/merge-patch+json';
 const strategicMergePatch = 'application/strategic-merge-patch+json';
 
 export async function serveCreate(exchange: ResourceExchange): Promise<void> {
-  const { caller, cluster, definition, reply } = exchange;
+  const { cluster, definition, reply } = exchange;
   const options = writeOptions(exchange);
   const object = inNamespace(exchange, await readObject(exchange));
   const created =
     definition.answer === undefined
       ? cluster.objects.create(definition, object, options)
-      : definition.answer(object, caller);
+      : definition.answer(object, asking(exchange));
   await reply.json(201, formObject(exchange, created));
+}
+
+function asking({ caller, cluster, info }: ResourceExchange): Asking {
+  const { authentication, authorizer } = cluster;
+  return {
+    caller,
+    namespace: info.namespace,
+    authorizer,
+    callerOf: (token) => authentication.callerOf(token),
+  };
 }
 
 export async function serveUpdate(exchange: ResourceExchange): Promise<void> {
