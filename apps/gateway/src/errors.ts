@@ -85,11 +85,31 @@ export const gatewayErrors = {
     retry: 'after',
     httpStatus: 503,
   },
-  ERR_RH_UPGRADE_UNSUPPORTED: {
-    summary: 'exec, attach, cp and port-forward are not supported yet.',
-    remedy: 'Reach the cluster directly for these.',
+  ERR_RH_UPGRADE_REFUSED: {
+    summary: 'The cluster neither switched to the protocol that was asked for nor gave a reason.',
+    remedy:
+      'Look at what stands between the gateway and the cluster: it must let exec, attach and port-forward through.',
     retry: 'never',
-    httpStatus: 501,
+    httpStatus: 502,
+  },
+  ERR_RH_SESSION_STALLED: {
+    summary:
+      'One side of an upgraded session (exec, attach, port-forward) took nothing, or said nothing, for too long.',
+    remedy: 'Open it anew; a network that was lost without a sign is the usual reason.',
+    retry: 'after',
+    httpStatus: 504,
+  },
+  ERR_RH_SESSION_BROKEN: {
+    summary: 'The cluster broke an upgraded session off.',
+    remedy: 'Open it anew; the log of the kubelet says more.',
+    retry: 'after',
+    httpStatus: 502,
+  },
+  ERR_RH_SESSION_KILLED: {
+    summary: 'An upgraded session was ended by an operator of the gateway.',
+    remedy: 'Ask those who run the gateway.',
+    retry: 'never',
+    httpStatus: 503,
   },
   ERR_RH_UPSTREAM_REDIRECT: {
     summary: 'The cluster answered with a redirect, which is neither followed nor passed on.',

@@ -22,6 +22,7 @@ import { OpenExchanges } from './open-exchanges.ts';
 import { parseGatewayOptions } from './options.ts';
 import type { GatewayOptions, GatewayOptionsInput } from './options.ts';
 import { serve } from './serve.ts';
+import { OpenSessions } from './sessions/open-sessions.ts';
 
 export interface GatewayDependencies {
   /** Default: JSON lines on stdout, at `logLevel`. */
@@ -128,6 +129,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   const state: Parts['state'] = { stopping: false, listener: undefined };
   const metrics = new Metrics({ processMetrics: true });
   const open = new OpenExchanges();
+  const sessions = new OpenSessions();
   const sources: KubeconfigSource[] = [];
   const pool = new TransportPool({ profile: 'proxy', limits: poolLimits(options) });
   // Whatever still runs at this point was given its time by the gateway's own drain.
@@ -190,6 +192,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
     clusters: registry,
     limits: options.limits,
     open,
+    sessions,
     metrics: gatewayMetrics,
     accessLog: new AccessLog(log),
     audit,
@@ -276,11 +279,14 @@ function poolLimits({ limits }: GatewayOptions) {
     idleTimeoutMs: limits.idleTimeoutMs,
     maxConnectionsPerHost: limits.maxConnectionsPerCluster,
     maxStreamsPerHost: limits.maxStreamsPerCluster,
+    maxUpgradesPerHost: limits.maxSessionsPerCluster,
+    maxUpgrades: limits.maxSessions,
     maxWaitingPerHost: limits.maxWaitingPerCluster,
     maxWaitMs: limits.maxWaitMs,
     dialTimeoutMs: limits.dialTimeoutMs,
     requestTimeoutMs: limits.requestTimeoutMs,
     drainTimeoutMs: limits.drainTimeoutMs,
+    upgradeDrainTimeoutMs: limits.sessionDrainTimeoutMs,
     maxIdleTransports: limits.maxIdleTransports,
     maxTransports: limits.maxTransports,
   };

@@ -1,8 +1,6 @@
 /** What is under way, so that a shutdown can wait for it and then end it. */
 
-interface Stoppable {
-  stop(): void;
-}
+import type { StopForwarding } from './forwarding/forward.ts';
 
 export class OpenExchanges {
   /** Each leaves when it is over; bounded by the transport's limits on requests and streams, and by the front's connections. */
@@ -21,13 +19,13 @@ export class OpenExchanges {
   /** Ends all that can be ended. */
   stopAll(): void {
     for (const entry of this.#open) {
-      entry.relay?.stop();
+      entry.forwarding?.stop();
     }
   }
 }
 
 class Entry implements Disposable {
-  relay: Stoppable | undefined;
+  forwarding: StopForwarding | undefined;
   readonly #leave: (entry: Entry) => void;
 
   constructor(leave: (entry: Entry) => void) {

@@ -93,7 +93,9 @@ export const gatewayFieldsSchema = z.strictObject({
       uploadSilenceMs: ms.default(60_000).describe('longest break in a request body'),
       clientStallTimeoutMs: ms
         .default(600_000)
-        .describe('a client that takes nothing of its answer is cut after this time'),
+        .describe(
+          'a client that takes nothing of its answer is cut after this time, and so is a session of which either side takes nothing',
+        ),
       // A kube-apiserver ends them within the hour.
       watchLifetimeMs: ms
         .default(3_900_000)
@@ -113,6 +115,16 @@ export const gatewayFieldsSchema = z.strictObject({
       maxStreamsPerCluster: count
         .default(proxy.maxStreamsPerHost)
         .describe('watches, logs and other long-running requests'),
+      maxSessionsPerCluster: count
+        .default(proxy.maxUpgradesPerHost)
+        .describe('upgraded sessions: exec, attach, port-forward, WebSockets'),
+      maxSessions: count.default(proxy.maxUpgrades).describe('upgraded sessions, over all clusters'),
+      sessionDrainTimeoutMs: ms
+        .default(proxy.upgradeDrainTimeoutMs)
+        .describe('a session of a cluster whose address or credentials have changed may go on for so long'),
+      sessionHalfClosedTimeoutMs: ms
+        .default(300_000)
+        .describe('a session of which one side has ended is cut when the other one says nothing for so long'),
       maxWaitingPerCluster: count
         .default(proxy.maxWaitingPerHost)
         .describe('requests that wait for a connection'),

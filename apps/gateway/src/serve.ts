@@ -21,6 +21,7 @@ import type { AccessLog } from './observability/access-log.ts';
 import type { GatewayMetrics } from './observability/gateway-metrics.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
 import { findRoute } from './routing/route.ts';
+import type { OpenSessions } from './sessions/open-sessions.ts';
 
 export interface Rooms {
   /** Whether requests may come from web pages of this machine's browser, and must be looked at for that. */
@@ -31,6 +32,7 @@ export interface Rooms {
   readonly clusters: ClusterRegistry;
   readonly limits: ForwardingLimits;
   readonly open: OpenExchanges;
+  readonly sessions: OpenSessions;
   readonly metrics: GatewayMetrics;
   readonly accessLog: AccessLog;
   /** Undefined where none is wanted. */
@@ -74,17 +76,19 @@ export async function serve(
     const { subject, route, cluster } = exchange;
     const { error, bytesIn, upstreamAuditId } = await forward(
       {
+        id: exchange.id,
         request,
         reply,
+        caller: exchange.caller,
         subject,
-        impersonates: subject !== exchange.caller,
         traced: exchange.traceId !== undefined,
         route,
         cluster,
+        sessions: rooms.sessions,
       },
       rooms.limits,
-      (relay) => {
-        entry.relay = relay;
+      (stop) => {
+        entry.forwarding = stop;
       },
     );
     exchange.bytesIn = bytesIn;
@@ -129,7 +133,9 @@ function refuse(reply: Reply, error: ReturnType<typeof asRoundhouseError>): void
 function account({ metrics, accessLog, audit }: Rooms, exchange: Exchange): void {
   const { reply, error, startedAt } = exchange;
   const durationMs = performance.now() - startedAt;
-  const code = error?.httpStatus === 499 ? 499 : reply.status || 499;
+  // What was switched was answered; how the session ended is another matter.
+  const switched = reply.status === 101 || (exchange.request?.upgrade !== undefined && reply.status === 200);
+  const code = error?.httpStatus === 499 && !switched ? 499 : reply.status || 499;
   metrics.requestEnded(exchange, code, durationMs);
   accessLog.ended(exchange, code, durationMs);
   audit?.write({

@@ -73,24 +73,10 @@ for (const tls of [false, true]) {
     assert.equal(codeOf(answer), 408);
   });
 
-  test(`over ${over} an upgrade is a clear 501 and its connection ends, and other upgrades are let be`, async (t) => {
+  test(`over ${over} an offer to upgrade that is not taken up is left out, and the request answered as it stands`, async (t) => {
     const { gateway, upstream } = await openRig(t, { tls, ...(tls && { tokens: ['good,joe,,'] }) });
     const { host } = new URL(gateway.url);
-    const exec = '/clusters/alpha/api/v1/namespaces/web/pods/p/exec?command=ls';
-    const authorization = 'Authorization: Bearer good\r\n';
-    for (const head of [
-      `POST ${exec} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Content-Length: 0\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n`,
-      `GET ${exec} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\nearly bytes`,
-      `POST ${exec} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Content-Length: 0\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n`,
-      `POST ${exec} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Content-Length: 0\r\n\r\n`,
-    ]) {
-      const raw = await sendRaw(gateway.url, head);
-      assert.equal(codeOf(raw), 501);
-      assert.match(raw, /connection: close/i);
-      assert.match(raw, /"reason":"ERR_RH_UPGRADE_UNSUPPORTED"/);
-    }
-    assert.equal(upstream.accepted, 0);
-    const h2c = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${authorization}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n`;
+    const h2c = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer good\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n`;
     assert.equal(codeOf(await sendRaw(gateway.url, h2c)), 200);
     assert.deepEqual(upstream.requests[0]?.headerValues('upgrade'), []);
     assert.deepEqual(upstream.requests[0]?.headerValues('http2-settings'), []);
@@ -128,15 +114,21 @@ test('CONNECT and TRACE are not forwarded', async (t) => {
     `TRACE ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer good\r\nConnection: close\r\n\r\n`,
   );
   assert.equal(codeOf(trace), 405);
-  assert.match(
-    await sendRaw(gateway.url, `CONNECT evil.example:443 HTTP/1.1\r\nHost: ${host}\r\n\r\n`),
-    /^(?:$|HTTP\/1\.1 4)/,
+  const connect = `CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n`;
+  assert.equal(codeOf(await sendRaw(gateway.url, `${connect}\r\n`)), 401);
+  const refused = await sendRaw(
+    gateway.url,
+    `${connect}Authorization: Bearer good\r\n\r\nGET / HTTP/1.1\r\n\r\n`,
   );
+  assert.equal(codeOf(refused), 405);
+  assert.match(refused, /"reason":"ERR_RH_METHOD_UNSUPPORTED"/);
   await using session = await dialHttp2(gateway.url);
-  const connect = await askHttp2(session, { ':method': 'CONNECT', ':authority': 'evil.example:443' }).catch(
-    () => ({ status: 405 }),
-  );
-  assert.equal(connect.status, 405);
+  const overHttp2 = await askHttp2(session, {
+    ':method': 'CONNECT',
+    ':authority': 'evil.example:443',
+    authorization: 'Bearer good',
+  });
+  assert.equal(overHttp2.status, 405);
   assert.equal(upstream.accepted, 0);
 });
 

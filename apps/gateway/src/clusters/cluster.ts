@@ -10,6 +10,8 @@ import type {
   RequestOptions,
   ResponseHandler,
   TransportPool,
+  UpgradeAnswer,
+  UpgradeOptions,
 } from '@roundhouse/transport';
 import type { ClusterAccess, ContextResolution, KubernetesError } from '@roundhouse/kubernetes';
 import { GatewayError } from '../errors.ts';
@@ -128,13 +130,19 @@ export class Cluster {
 
   /** @throws ERR_RH_CLUSTER_REFUSED when it cannot be asked */
   dispatch(options: RequestOptions, handler: ResponseHandler): void {
-    if (this.#reach === undefined) {
-      throw new GatewayError(
-        'ERR_RH_CLUSTER_REFUSED',
-        `cluster ${this.name} is not served: ${this.#reasonForCallers()}`,
-      );
+    this.#reached().identity.dispatch(options, handler);
+  }
+
+  /** @throws ERR_RH_CLUSTER_REFUSED, and what `Identity.upgrade` throws */
+  async upgrade(options: UpgradeOptions): Promise<UpgradeAnswer> {
+    try {
+      return await this.#reached().identity.upgrade(options);
+    } catch (error) {
+      if (error instanceof Error) {
+        this.failed(error);
+      }
+      throw error;
     }
-    this.#reach.identity.dispatch(options, handler);
   }
 
   answered(): void {
@@ -166,6 +174,16 @@ export class Cluster {
     const identity = this.#reach?.identity;
     this.#reach = undefined;
     await identity?.destroy(reason);
+  }
+
+  #reached(): Reach {
+    if (this.#reach === undefined) {
+      throw new GatewayError(
+        'ERR_RH_CLUSTER_REFUSED',
+        `cluster ${this.name} is not served: ${this.#reasonForCallers()}`,
+      );
+    }
+    return this.#reach;
   }
 
   /** Files and their states are for those who run the gateway. */

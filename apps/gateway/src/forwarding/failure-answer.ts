@@ -61,11 +61,7 @@ export function answerFailure(reply: Reply, error: RoundhouseError): void {
 }
 
 /** Where the two sides may not agree on what the next bytes are. */
-const endsConnection: ReadonlySet<string> = new Set([
-  'ERR_RH_REQUEST_MALFORMED',
-  'ERR_RH_HEAD_TOO_LARGE',
-  'ERR_RH_UPGRADE_UNSUPPORTED',
-]);
+const endsConnection: ReadonlySet<string> = new Set(['ERR_RH_REQUEST_MALFORMED', 'ERR_RH_HEAD_TOO_LARGE']);
 
 /** 499 is for logs; a client that is still there after all reads it as a failure of ours. */
 function httpStatusOf({ httpStatus, code }: RoundhouseError): number {

@@ -1,6 +1,5 @@
 /** Sends a request on to its cluster and the answer back. Resolves when both sides are over. */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestOptions, RoundhouseError } from '@roundhouse/transport';
 import type { Caller } from '../authentication/caller.ts';
 import type { Cluster } from '../clusters/cluster.ts';
@@ -9,8 +8,12 @@ import { clientFields } from '../identity/client-fields.ts';
 import { outgoingIdentity, speaksWithOwnCredential } from '../identity/outgoing-identity.ts';
 import type { FrontRequest } from '../listener/front-request.ts';
 import type { Reply } from '../listener/reply.ts';
+import { isUpgradeReply } from '../listener/upgrade-reply.ts';
 import type { Route } from '../routing/route.ts';
 import { lifetimeMsOf } from '../routing/stream-bounds.ts';
+import type { OpenSessions } from '../sessions/open-sessions.ts';
+import { auditIdIn } from './audit-id.ts';
+import { forwardUpgrade } from './forward-upgrade.ts';
 import { Relay } from './relay.ts';
 import { RequestBody } from './request-body.ts';
 
@@ -19,20 +22,31 @@ export interface ForwardingLimits {
   readonly requestTimeoutMs: number;
   /** A watch that does not say how long it wants to last. */
   readonly watchLifetimeMs: number;
+  /** Also for either side of a session. */
   readonly clientStallTimeoutMs: number;
+  /** A session of which one side has ended and the other one says nothing. */
+  readonly sessionHalfClosedTimeoutMs: number;
   readonly uploadSilenceMs: number;
 }
 
 export interface Forwarding {
+  /** Of the request, in all logs. */
+  readonly id: string;
   readonly request: FrontRequest;
   readonly reply: Reply;
+  readonly caller: Caller;
   /** In whose name: the caller, or whom the caller may act as. */
   readonly subject: Caller;
-  readonly impersonates: boolean;
   /** Whether the trace context that came is valid. */
   readonly traced: boolean;
   readonly route: Route;
   readonly cluster: Cluster;
+  readonly sessions: OpenSessions;
+}
+
+/** Ends it at the drain limit of a shutdown. */
+export interface StopForwarding {
+  stop(): void;
 }
 
 export interface ForwardingResult {
@@ -44,15 +58,16 @@ export interface ForwardingResult {
 }
 
 /**
- * @param started is given the way to end it at the drain limit of a shutdown
+ * @param started is given the way to end it
  * @throws what refuses the request before anything was sent
  */
 export async function forward(
-  { request, reply, subject, impersonates, traced, route, cluster }: Forwarding,
+  forwarding: Forwarding,
   limits: ForwardingLimits,
-  started: (relay: Pick<Relay, 'stop'>) => void,
+  started: (stop: StopForwarding) => void,
 ): Promise<ForwardingResult> {
-  refuseUpgrade(request, route);
+  const { request, reply, caller, subject, traced, route, cluster } = forwarding;
+  const impersonates = subject !== caller;
   if (impersonates) {
     refuseWhereNobodyIsNamed(cluster);
   }
@@ -60,6 +75,9 @@ export async function forward(
     ...clientFields(request, { impersonates, traced }),
     ...outgoingIdentity(cluster, subject, request.authorization),
   ];
+  if (request.upgrade !== undefined && isUpgradeReply(reply)) {
+    return forwardUpgrade({ ...forwarding, reply, protocol: request.upgrade }, fields, limits, started);
+  }
   let upstreamAuditId: string | undefined;
   const relay = new Relay({
     reply,
@@ -96,33 +114,12 @@ export async function forward(
   }
 }
 
-/** For a log of ours, so not whatever a cluster may write there. */
-function auditIdIn(headers: IncomingHttpHeaders): string | undefined {
-  const value = headers['audit-id'];
-  return typeof value === 'string' && /^[\w.:-]{1,128}$/.test(value) ? value : undefined;
-}
-
 /** A cluster that is not told who is calling cannot be told that it is somebody else either. */
 function refuseWhereNobodyIsNamed({ name, identityMode }: Cluster): void {
   if (identityMode !== 'impersonate') {
     throw new GatewayError(
       'ERR_RH_IDENTITY_FIELD_REFUSED',
       `cluster ${name} is asked in the identity mode ${identityMode}, in which nobody can act as somebody else`,
-    );
-  }
-}
-
-/** Of a pod; they need an upgrade, whatever the request calls it. */
-const upgradedSubresources: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
-
-/** Upgrades are not spoken yet; answering an exec as if it were a plain request would leave its client hanging. */
-function refuseUpgrade({ upgrade }: FrontRequest, { info }: Route): void {
-  const asks = upgrade !== undefined && /(?:^|[\s,])(?:spdy\/3\.1|websocket)(?:$|[\s,])/.test(upgrade);
-  const needs = info.resource === 'pods' && upgradedSubresources.has(info.subresource);
-  if (asks || needs) {
-    throw new GatewayError(
-      'ERR_RH_UPGRADE_UNSUPPORTED',
-      'exec, attach, cp and port-forward are not supported by the gateway yet',
     );
   }
 }

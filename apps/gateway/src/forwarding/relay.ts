@@ -7,21 +7,20 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ResponseHandler, RoundhouseError } from '@roundhouse/transport';
 import { GatewayError } from '../errors.ts';
 import type { Reply } from '../listener/reply.ts';
+import { refusalOfAnswer } from './answer-refusal.ts';
+import type { AskedCluster } from './answer-refusal.ts';
+import { clientGone } from './client-gone.ts';
 import { answerFailure, asRoundhouseError, statusOf } from './failure-answer.ts';
 import { responseFields } from './response-fields.ts';
 import { WatchTail } from './watch-tail.ts';
 
 type Controller = Parameters<NonNullable<ResponseHandler['onResponseData']>>[0];
 
-export interface RelayOptions {
+export interface RelayOptions extends AskedCluster {
   readonly reply: Reply;
   readonly isWatch: boolean;
   /** Its head goes out at once, even when no event follows for now. */
   readonly isStream: boolean;
-  /** A 401 is about the gateway's credential. */
-  readonly ownCredential: boolean;
-  /** The cluster's name, for messages. */
-  readonly cluster: string;
   readonly clientStallTimeoutMs: number;
   /** The cluster has answered with these fields. */
   readonly onAnswer: (headers: IncomingHttpHeaders) => void;
@@ -92,7 +91,7 @@ export class Relay implements ResponseHandler {
   }
 
   onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
-    const refusal = this.#refusalOf(status, headers);
+    const refusal = refusalOfAnswer(status, headers, this.#options);
     this.#options.onAnswer(headers);
     if (refusal !== undefined) {
       controller.abort(refusal);
@@ -124,24 +123,6 @@ export class Relay implements ResponseHandler {
     if (!this.#ending) {
       this.#fail(asRoundhouseError(error));
     }
-  }
-
-  #refusalOf(status: number, headers: IncomingHttpHeaders): GatewayError | undefined {
-    const { cluster, ownCredential } = this.#options;
-    if (status >= 300 && status < 400 && status !== 304) {
-      const host = URL.parse(headers.location ?? '')?.host;
-      return new GatewayError(
-        'ERR_RH_UPSTREAM_REDIRECT',
-        `cluster ${cluster} answered ${status}${host === undefined || host === '' ? '' : `, to ${host}`}; redirects are neither followed nor passed on`,
-      );
-    }
-    if (status === 401 && ownCredential) {
-      return new GatewayError(
-        'ERR_RH_UPSTREAM_CREDENTIAL_REFUSED',
-        `cluster ${cluster} does not accept the gateway's own credential (401)`,
-      );
-    }
-    return undefined;
   }
 
   #fail(error: RoundhouseError): void {
@@ -209,10 +190,6 @@ const ourDecision: ReadonlySet<string> = new Set([
   'ERR_RH_DRAINED',
   'ERR_RH_STREAM_SILENT',
 ]);
-
-function clientGone(): GatewayError {
-  return new GatewayError('ERR_RH_CLIENT_GONE', 'the client went away before the answer was complete');
-}
 
 function rawFieldsOf(controller: Controller): string[] {
   const raw = 'rawHeaders' in controller ? controller.rawHeaders : undefined;

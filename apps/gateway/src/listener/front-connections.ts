@@ -24,6 +24,8 @@ export class FrontConnections implements Disposable {
   readonly #idleTimeoutMs: number;
   /** All sockets, before and after TLS; each takes itself out as it closes. */
   readonly #sockets = new Set<Socket>();
+  /** Bare sockets by their other end, so that they are found for the TLS that is over them. Leave as they close. */
+  readonly #byPeer = new Map<string, Socket>();
   readonly #http1 = new Map<Socket, Http1Connection>();
   readonly #http2 = new Map<ServerHttp2Session, Http2Connection>();
   #draining = false;
@@ -48,9 +50,12 @@ export class FrontConnections implements Disposable {
   }
 
   socketOpened(socket: Socket): void {
+    const peer = peerOf(socket);
     this.#sockets.add(socket);
+    this.#byPeer.set(peer, socket);
     socket.once('close', () => {
       this.#sockets.delete(socket);
+      this.#byPeer.delete(peer);
       this.#checkDrained();
     });
   }
@@ -88,6 +93,16 @@ export class FrontConnections implements Disposable {
         connection.idleSince = performance.now();
       });
     });
+  }
+
+  /** Ends it in a way that its client does not take for a good end: with RST, also where TLS is over it. */
+  reset(socket: Socket): void {
+    const bare = this.#byPeer.get(peerOf(socket));
+    // After a FIN the operating system sends no RST for us, and Node.js would lose the descriptor over the attempt.
+    if (bare !== undefined && !bare.destroyed && !socket.writableEnded) {
+      bare.resetAndDestroy();
+    }
+    socket.destroy();
   }
 
   /** Resolves when the last connection is gone. */
@@ -157,6 +172,10 @@ export class FrontConnections implements Disposable {
       this.#drained?.();
     }
   }
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** In order at first. One that is there at the next look has half a head under way, which a client may never finish. */

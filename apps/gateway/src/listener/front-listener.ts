@@ -16,8 +16,11 @@ import type { ListenAddress } from '@roundhouse/process';
 import { answerBrokenHead } from './broken-head.ts';
 import { FrontConnections } from './front-connections.ts';
 import { Http1Reply } from './http1-reply.ts';
+import { Http1UpgradeReply } from './http1-upgrade-reply.ts';
 import { Http2Reply } from './http2-reply.ts';
+import { Http2UpgradeReply } from './http2-upgrade-reply.ts';
 import type { Reply } from './reply.ts';
+import { relayedProtocolIn } from './upgrade-protocol.ts';
 
 /** May be replaced while it listens: connections that are open go on, new ones meet the new one. */
 export interface FrontTls {
@@ -125,7 +128,11 @@ function secureServer(options: FrontListenerOptions, tls: FrontTls): Http2Secure
     ...secureContextOptions(tls),
     handshakeTimeout: options.headTimeoutMs,
     ...(tls.clientCa !== undefined && { requestCert: true, rejectUnauthorized: false }),
-    settings: { maxConcurrentStreams: 250, maxHeaderListSize: options.maxHeadBytes },
+    settings: {
+      maxConcurrentStreams: 250,
+      maxHeaderListSize: options.maxHeadBytes,
+      enableConnectProtocol: true,
+    },
     // In megabytes; the default of 10 is less than 250 streams may have under way.
     maxSessionMemory: 64,
   });
@@ -173,6 +180,12 @@ function attach(
     response.once('close', () => connections.requestEnded(socket));
     serve(incoming, new Http1Reply(response, () => connections.draining), expectsContinue);
   };
+  /** The parser has let go of the connection: it is the answer's, or the session's that it becomes. */
+  const receiveAlone = (incoming: IncomingMessage, socket: Socket, head: Buffer): void => {
+    connections.requestStarted(socket);
+    socket.once('close', () => connections.requestEnded(socket));
+    serve(incoming, new Http1UpgradeReply(socket, head, () => connections.reset(socket)), false);
+  };
   const secure = 'setSecureContext' in server;
   // Node.js would drop fields beyond its limit without a word; they are counted where they are read.
   // Its limits again, since a server that speaks HTTP/2 too takes them from its options in newer versions only.
@@ -184,6 +197,8 @@ function attach(
     connectionsCheckingInterval,
     requestTimeout,
     keepAliveTimeout,
+    // Any other offer is not taken up, which is what the request says then: it is answered as it stands.
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) => relayedProtocolIn(headers.upgrade) !== undefined,
   });
   server.on('connection', (socket: Socket) => {
     connections.socketOpened(socket);
@@ -200,5 +215,13 @@ function attach(
   server.on('session', (session) => connections.sessionOpened(session));
   server.on('request', (incoming, response) => receive(incoming, response, false));
   server.on('checkContinue', (incoming, response) => receive(incoming, response, true));
+  server.on('upgrade', receiveAlone);
+  server.on('connect', (incoming: Incoming, response: Socket | Http2ServerResponse, head: Buffer) => {
+    if ('stream' in response) {
+      serve(incoming, new Http2UpgradeReply(response.stream), false);
+    } else if (!('stream' in incoming)) {
+      receiveAlone(incoming, response, head);
+    }
+  });
   server.on('clientError', answerBrokenHead);
 }

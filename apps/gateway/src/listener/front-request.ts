@@ -6,9 +6,12 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 import { forEachField, tokensOf } from './field-list.ts';
+import { relayedProtocolIn } from './upgrade-protocol.ts';
+import { takeWebSocketToken } from './websocket-token.ts';
 
 export interface FrontRequest {
   readonly protocol: 'http/1.1' | 'h2';
+  /** GET for a WebSocket over HTTP/2, which is a CONNECT on the wire. */
   readonly method: string;
   /** The request target as it came. */
   readonly target: string;
@@ -19,7 +22,7 @@ export interface FrontRequest {
   readonly authorization: string | undefined;
   /** Names that `Connection` has, lower case. */
   readonly connectionNames: readonly string[];
-  /** What the client would rather speak, lower case; undefined when it asks for nothing. */
+  /** The protocol that the client asks to go on in, as it is spelled; undefined when it asks for none that is relayed. */
   readonly upgrade: string | undefined;
   /** The underlying connection, for its certificate and address. */
   readonly socket: Socket;
@@ -59,17 +62,28 @@ export function readFrontRequest(
     );
   }
   const { contentLength } = head;
-  const hasBody = overHttp2 ? !incoming.stream.endAfterHeaders : head.chunked || (contentLength ?? 0) > 0;
+  const upgrade = overHttp2 ? relayedProtocolIn(head.connectProtocol) : head.upgrade;
+  const connected = overHttp2 && upgrade !== undefined;
+  const hasBody = overHttp2
+    ? !connected && !incoming.stream.endAfterHeaders
+    : head.chunked || (contentLength ?? 0) > 0;
+  if (upgrade !== undefined && hasBody) {
+    throw new GatewayError('ERR_RH_REQUEST_MALFORMED', 'a request for an upgrade has no body');
+  }
+  const { fields, authorization } =
+    upgrade === undefined
+      ? { fields: head.fields, authorization: undefined }
+      : takeWebSocketToken(head.fields);
   return {
     protocol: overHttp2 ? 'h2' : 'http/1.1',
-    method: incoming.method ?? 'GET',
+    method: connected ? 'GET' : (incoming.method ?? 'GET'),
     target: incoming.url ?? '',
-    fields: head.fields,
+    fields,
     host: head.host ?? head.authority,
     origin: head.origin,
-    authorization: head.authorization,
+    authorization: head.authorization ?? authorization,
     connectionNames: head.connectionNames,
-    upgrade: head.connectionNames.includes('upgrade') ? head.upgrade : undefined,
+    upgrade,
     socket: incoming.socket,
     body: hasBody ? incoming : undefined,
     contentLength,
@@ -85,15 +99,23 @@ class Head {
   authority: string | undefined;
   origin: string | undefined;
   authorization: string | undefined;
-  upgrade: string | undefined;
+  /** Of an extended CONNECT (RFC 8441). */
+  connectProtocol: string | undefined;
   contentLength: number | undefined;
   chunked = false;
   bytes = 0;
+  #upgrade: string | undefined;
+
+  /** An offer counts only where `Connection` says that it is meant for us (RFC 9110, section 7.8). */
+  get upgrade(): string | undefined {
+    return this.connectionNames.includes('upgrade') ? relayedProtocolIn(this.#upgrade) : undefined;
+  }
 
   add(name: string, value: string): void {
     this.bytes += name.length + value.length;
     if (name.startsWith(':')) {
       this.authority = name === ':authority' ? value : this.authority;
+      this.connectProtocol = name === ':protocol' ? value : this.connectProtocol;
       return;
     }
     this.fields.push(name, value);
@@ -111,8 +133,7 @@ class Head {
         this.connectionNames.push(...tokensOf(value));
         break;
       case 'upgrade':
-        this.upgrade =
-          this.upgrade === undefined ? value.toLowerCase() : `${this.upgrade},${value.toLowerCase()}`;
+        this.#upgrade = this.#upgrade === undefined ? value : `${this.#upgrade},${value}`;
         break;
       case 'content-length':
         this.contentLength = Number(value);

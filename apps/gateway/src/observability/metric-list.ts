@@ -34,6 +34,7 @@ const emptyPool: PoolSnapshot = {
     draining: 0,
     identities: 0,
     idleConnections: 0,
+    upgrades: 0,
     built: 0,
     hits: 0,
     evictions: 0,

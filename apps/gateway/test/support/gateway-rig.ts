@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createLogger } from '@roundhouse/process';
 import { CertificateAuthority, RecordingServer } from '@roundhouse/simulators';
-import type { RecordingServerOptions } from '@roundhouse/simulators';
+import type { RecordingServerOptions, RecordingTlsOptions } from '@roundhouse/simulators';
 import { Gateway } from '../../src/index.ts';
 import type { GatewayOptionsInput } from '../../src/index.ts';
 
@@ -37,7 +37,7 @@ export function kubeconfigText(contexts: Readonly<Record<string, ContextFields>>
 
 /** The fields of a context that reaches the server by the token `gateway-token`. */
 export function contextFor(
-  server: RecordingServer,
+  server: { readonly url: string },
   user: ContextFields['user'] = { token: 'gateway-token' },
 ): ContextFields {
   return {
@@ -46,18 +46,21 @@ export function contextFor(
   };
 }
 
+/** Of a cluster. */
+export const upstreamTls: RecordingTlsOptions = {
+  certPem: serverCertificate.certPem,
+  keyPem: serverCertificate.keyPem,
+  clientCaPem: authority.certificatePem,
+};
+
 export function listenUpstream(options: Partial<RecordingServerOptions> = {}): Promise<RecordingServer> {
   return RecordingServer.listen({
-    tls: {
-      certPem: serverCertificate.certPem,
-      keyPem: serverCertificate.keyPem,
-      clientCaPem: authority.certificatePem,
-    },
+    tls: upstreamTls,
     ...options,
   });
 }
 
-type RigOptions = Omit<Partial<GatewayOptionsInput>, 'audit' | 'tls'> & {
+export type RigOptions = Omit<Partial<GatewayOptionsInput>, 'audit' | 'tls'> & {
   readonly handle?: RecordingServerOptions['handle'];
   readonly upstream?: Partial<RecordingServerOptions>;
   readonly contexts?: (upstream: RecordingServer) => Readonly<Record<string, ContextFields>>;

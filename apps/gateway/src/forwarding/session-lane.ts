@@ -1,0 +1,82 @@
+/** One direction of a session: what one side sends, the other one gets, as fast as it takes it; and so its end. */
+
+import type { Duplex } from 'node:stream';
+
+export interface SessionLaneEvents {
+  readonly passed: (bytes: number) => void;
+  /** The source has ended in good order, and the sink has been told. */
+  readonly ended: () => void;
+  /** The sink has taken nothing for the whole time. */
+  readonly stalled: () => void;
+}
+
+export class SessionLane {
+  readonly #source: Duplex;
+  readonly #sink: Duplex;
+  readonly #stallTimeoutMs: number;
+  readonly #events: SessionLaneEvents;
+  #stall: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  constructor(source: Duplex, sink: Duplex, stallTimeoutMs: number, events: SessionLaneEvents) {
+    this.#source = source;
+    this.#sink = sink;
+    this.#stallTimeoutMs = stallTimeoutMs;
+    this.#events = events;
+  }
+
+  /** Whether the source has ended in good order. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  start(): void {
+    this.#source.on('data', this.#pass);
+    this.#source.on('end', this.#end);
+    this.#sink.on('drain', this.#drained);
+    this.#source.resume();
+  }
+
+  stop(): void {
+    clearTimeout(this.#stall);
+    this.#source.off('data', this.#pass);
+    this.#source.off('end', this.#end);
+    this.#sink.off('drain', this.#drained);
+  }
+
+  readonly #pass = (chunk: Buffer): void => {
+    this.#events.passed(chunk.length);
+    if (!this.#sink.writable || this.#sink.write(chunk)) {
+      return;
+    }
+    this.#source.pause();
+    this.#stall ??= setTimeout(this.#events.stalled, this.#stallTimeoutMs);
+  };
+
+  readonly #drained = (): void => {
+    clearTimeout(this.#stall);
+    this.#stall = undefined;
+    this.#source.resume();
+  };
+
+  readonly #end = (): void => {
+    if (wasReset(this.#source)) {
+      return;
+    }
+    this.#ended = true;
+    this.#sink.end();
+    if (this.#sink.writableLength > 0) {
+      // What is left must still be taken.
+      this.#stall ??= setTimeout(this.#events.stalled, this.#stallTimeoutMs);
+    }
+    this.#events.ended();
+  };
+}
+
+/** Of an HTTP/2 stream Node.js says that it ended also when it was reset. */
+function wasReset(source: Duplex): boolean {
+  return (
+    ('aborted' in source && source.aborted === true) ||
+    ('rstCode' in source && typeof source.rstCode === 'number' && source.rstCode !== 0)
+  );
+}

@@ -1,0 +1,50 @@
+/** One upgraded connection as people see it: whose, to where, for what, since when, how much. */
+
+import type { RoundhouseError } from '@roundhouse/transport';
+import type { Caller } from '../authentication/caller.ts';
+import { GatewayError } from '../errors.ts';
+import type { RequestInfo } from '../routing/request-info.ts';
+
+export interface SessionFacts {
+  /** The id of the request that it came from, in all logs. */
+  readonly id: string;
+  readonly caller: Caller;
+  /** As whom the cluster sees the caller. */
+  readonly subject: Caller;
+  readonly cluster: string;
+  readonly info: RequestInfo;
+  /** For instance `SPDY/3.1`. */
+  readonly protocol: string;
+}
+
+/** What carries its bytes. */
+export interface SessionCarrier {
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  stop(error: RoundhouseError): void;
+}
+
+export class Session {
+  readonly facts: SessionFacts;
+  readonly startedAt = new Date();
+  readonly #carrier: SessionCarrier;
+
+  constructor(facts: SessionFacts, carrier: SessionCarrier) {
+    this.facts = facts;
+    this.#carrier = carrier;
+  }
+
+  /** From the client to the cluster. */
+  get bytesIn(): number {
+    return this.#carrier.bytesIn;
+  }
+
+  get bytesOut(): number {
+    return this.#carrier.bytesOut;
+  }
+
+  /** Ends it, on both sides and now. */
+  kill(): void {
+    this.#carrier.stop(new GatewayError('ERR_RH_SESSION_KILLED', 'the session was ended by an operator'));
+  }
+}

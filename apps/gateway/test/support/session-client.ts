@@ -1,0 +1,135 @@
+/** A client that asks for an upgrade and then sends and receives bytes as they are. One connection each. */
+
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { dial } from './clients.ts';
+
+export interface SessionRequest {
+  readonly method?: string;
+  readonly path?: string;
+  /** `Upgrade` and what belongs to it are written before them, lines without their end. */
+  readonly fields?: readonly string[];
+  readonly protocol?: 'SPDY/3.1' | 'websocket';
+  /** Written along with the request. */
+  readonly early?: string;
+}
+
+export const execPath = '/clusters/alpha/api/v1/namespaces/web/pods/p/exec?command=ls';
+/** The key of RFC 6455, section 1.3. */
+export const webSocketKey = 'dGhlIHNhbXBsZSBub25jZQ==';
+
+const fieldsOf = {
+  'SPDY/3.1': ['Upgrade: SPDY/3.1', 'X-Stream-Protocol-Version: v4.channel.k8s.io', 'Content-Length: 0'],
+  websocket: [
+    'Upgrade: websocket',
+    `Sec-WebSocket-Key: ${webSocketKey}`,
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Protocol: v5.channel.k8s.io, v4.channel.k8s.io',
+  ],
+} as const;
+
+export class SessionClient implements Disposable {
+  readonly socket: Socket;
+  readonly #chunks: Buffer[] = [];
+  #ended = false;
+  #closed = false;
+  #error: Error | undefined;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.allowHalfOpen = true;
+    socket.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
+    socket.once('end', () => (this.#ended = true));
+    socket.once('error', (error) => (this.#error = error));
+    socket.once('close', () => (this.#closed = true));
+  }
+
+  static async open(base: string, request: SessionRequest = {}): Promise<SessionClient> {
+    const { protocol = 'SPDY/3.1', path = execPath, fields = [], early = '' } = request;
+    const { method = protocol === 'SPDY/3.1' ? 'POST' : 'GET' } = request;
+    const client = new SessionClient(await dial(base));
+    const lines = [`${method} ${path} HTTP/1.1`, `Host: ${new URL(base).host}`, 'Connection: Upgrade'];
+    client.socket.write(
+      `${[...lines, ...fieldsOf[protocol], ...fields].join('\r\n')}\r\n\r\n${early}`,
+      'latin1',
+    );
+    return client;
+  }
+
+  /** Everything that came, the head of the answer included; latin1. */
+  get received(): string {
+    return Buffer.concat(this.#chunks).toString('latin1');
+  }
+
+  /** What came behind the head. */
+  get body(): string {
+    const { received } = this;
+    const end = received.indexOf('\r\n\r\n');
+    return end < 0 ? '' : received.slice(end + 4);
+  }
+
+  /** Of the answer; 0 while there is none. */
+  get status(): number {
+    return Number(/^HTTP\/1\.1 (\d{3})/.exec(this.received)?.[1] ?? 0);
+  }
+
+  /** Whether the gateway ended its direction in good order. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  get error(): Error | undefined {
+    return this.#error;
+  }
+
+  /** The values of a field of the answer. */
+  values(name: string): string[] {
+    const [head = ''] = this.received.split('\r\n\r\n', 1);
+    return head
+      .split('\r\n')
+      .slice(1)
+      .flatMap((line) => {
+        const colon = line.indexOf(':');
+        return line.slice(0, colon).toLowerCase() === name.toLowerCase()
+          ? [line.slice(colon + 1).trim()]
+          : [];
+      });
+  }
+
+  /** Resolves when it holds; it is looked at whenever something comes, and at the end. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) {
+      if (this.#closed)
+        throw new Error(`The connection is closed; this came: ${this.received.slice(0, 400)}`);
+      const waiting = new AbortController();
+      try {
+        await Promise.race(
+          ['data', 'end', 'close'].map((event) => once(this.socket, event, { signal: waiting.signal })),
+        );
+      } finally {
+        waiting.abort();
+      }
+    }
+  }
+
+  /** The head of the answer is there. */
+  async answered(): Promise<this> {
+    await this.until(() => this.received.includes('\r\n\r\n'));
+    return this;
+  }
+
+  /** The gateway has ended its direction or the connection, in whatever way; ours is ended after it. */
+  async gone(): Promise<void> {
+    await this.until(() => this.#ended || this.#closed);
+    this.socket.end();
+    if (!this.#closed) await once(this.socket, 'close');
+  }
+
+  [Symbol.dispose](): void {
+    this.socket.destroy();
+  }
+}
