@@ -17,6 +17,7 @@ test('discovery lists every group, version and resource, with verbs and short na
       'coordination.k8s.io',
       'rbac.authorization.k8s.io',
       'authentication.k8s.io',
+      'authorization.k8s.io',
       'apiextensions.k8s.io',
     ],
   );
@@ -109,6 +110,20 @@ test('a body in protobuf is read as the object that it is', async () => {
     type: 'application/vnd.kubernetes.protobuf',
   });
   assert.deepEqual([status, at(body, 'data')], [201, { a: 'b' }]);
+});
+
+test('a review in protobuf may tell extras of its user, which are lists by key', () => {
+  const extra = Buffer.concat([field(1, 'scopes'), field(2, Buffer.concat([field(1, 'a'), field(1, 'b')]))]);
+  const path = Buffer.concat([field(1, '/logs'), field(2, 'get')]);
+  const spec = Buffer.concat([field(2, path), field(3, 'jane'), field(4, 'dev'), field(5, extra)]);
+  const type = Buffer.concat([field(1, 'authorization.k8s.io/v1'), field(2, 'SubjectAccessReview')]);
+  const bytes = Buffer.concat([Buffer.from('k8s\0'), field(1, type), field(2, field(2, spec))]);
+  assert.deepEqual(decodeProtobufObject(bytes)['spec'], {
+    nonResourceAttributes: { path: '/logs', verb: 'get' },
+    user: 'jane',
+    groups: ['dev'],
+    extra: { scopes: ['a', 'b'] },
+  });
 });
 
 test('protobuf that is cut off, or has a field that is not known, is a bad request and never a guess', () => {

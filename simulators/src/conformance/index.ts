@@ -2,6 +2,7 @@
  * What a kube-apiserver does, as cases that run against any: the simulated one, which is held to them, and a real one, which shows
  * that they are true. A case owns a namespace, leaves nothing behind, and says so when an apiserver alone is not enough for it.
  */
+import { accessReviewCases } from './cases/access-reviews.ts';
 import { applyCases } from './cases/apply.ts';
 import { customResourceCases } from './cases/custom-resources.ts';
 import { deletionCases } from './cases/deletion.ts';
@@ -25,4 +26,5 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...garbageCollectionCases,
   ...roleCases,
   ...impersonationCases,
+  ...accessReviewCases,
 ];

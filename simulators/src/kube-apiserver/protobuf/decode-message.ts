@@ -78,6 +78,8 @@ function decodeScalar(wire: WireValue, type: ScalarType): Json | undefined {
       return undefined;
     case 'intOrString':
       return decodeIntOrString(bytesOf(wire));
+    case 'texts':
+      return decodeTexts(bytesOf(wire));
   }
 }
 
@@ -100,6 +102,16 @@ function decodeQuantity(bytes: Uint8Array): Json {
     if (number === 1) value = textOf(bytesOf(wire));
   }
   return value;
+}
+
+function decodeTexts(bytes: Uint8Array): Json {
+  const texts: string[] = [];
+  const reader = new WireReader(bytes);
+  while (!reader.done) {
+    const [number, wire] = reader.next();
+    if (number === 1) texts.push(textOf(bytesOf(wire)));
+  }
+  return texts;
 }
 
 function decodeIntOrString(bytes: Uint8Array): Json {

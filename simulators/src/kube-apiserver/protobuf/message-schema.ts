@@ -1,7 +1,16 @@
 /** How the messages that clients send in protobuf read as JSON: field numbers with names and types, as in the generated.proto files. */
 
-/** `unread`: may be there, and says nothing that matters. */
-export type ScalarType = 'string' | 'bytes' | 'int' | 'bool' | 'time' | 'quantity' | 'intOrString' | 'unread';
+/** `texts`: a message that is nothing but a list of strings. `unread`: may be there, and says nothing that matters. */
+export type ScalarType =
+  | 'string'
+  | 'bytes'
+  | 'int'
+  | 'bool'
+  | 'time'
+  | 'quantity'
+  | 'intOrString'
+  | 'texts'
+  | 'unread';
 
 export interface MessageSchema {
   readonly name: string;

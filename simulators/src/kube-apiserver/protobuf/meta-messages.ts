@@ -25,6 +25,8 @@ export const objectMeta = message('ObjectMeta', {
   12: map('annotations'),
   13: list('ownerReferences', ownerReference),
   14: list('finalizers'),
+  // Kept by the server, whatever a client that read it sends back.
+  17: one('managedFields', 'unread'),
 });
 
 const labelSelectorRequirement = message('LabelSelectorRequirement', {

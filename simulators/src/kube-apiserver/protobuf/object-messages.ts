@@ -1,4 +1,5 @@
 /** The objects that clients may send in protobuf, by apiVersion and kind. Status is left out: nobody creates it. */
+import { accessMessages } from './access-messages.ts';
 import { deleteOptions, labelSelector, objectMeta } from './meta-messages.ts';
 import { list, map, message, one, pointer, text } from './message-schema.ts';
 import type { MessageSchema } from './message-schema.ts';
@@ -115,11 +116,6 @@ const deployment = message('Deployment', {
   3: one('status', 'unread'),
 });
 
-const selfSubjectReview = message('SelfSubjectReview', {
-  1: one('metadata', objectMeta),
-  2: one('status', 'unread'),
-});
-
 export const objectMessages: Readonly<Record<string, MessageSchema>> = {
   'v1/ConfigMap': configMap,
   'v1/Secret': secret,
@@ -130,5 +126,5 @@ export const objectMessages: Readonly<Record<string, MessageSchema>> = {
   'v1/DeleteOptions': deleteOptions,
   'meta.k8s.io/v1/DeleteOptions': deleteOptions,
   'apps/v1/Deployment': deployment,
-  'authentication.k8s.io/v1/SelfSubjectReview': selfSubjectReview,
+  ...accessMessages,
 };

@@ -1,4 +1,10 @@
 /** The resources that are served. Built-in ones are given at the start; others may come and go while the server runs. */
+import {
+  localSubjectAccessReviews,
+  selfSubjectAccessReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
+} from './access-reviews.ts';
 import { configMaps } from './config-maps.ts';
 import { customResourceDefinitions } from './custom-resource-definitions.ts';
 import { deployments } from './deployments.ts';
@@ -11,12 +17,13 @@ import { pods } from './pods.ts';
 import { replicaSets } from './replica-sets.ts';
 import { apiVersionOf, collectionOf } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
-import { secrets } from './secrets.ts';
 import { clusterRoleBindings, roleBindings } from './role-bindings.ts';
 import { clusterRoles, roles } from './roles.ts';
+import { secrets } from './secrets.ts';
 import { selfSubjectReviews } from './self-subject-reviews.ts';
 import { serviceAccounts } from './service-accounts.ts';
 import { services } from './services.ts';
+import { tokenReviews } from './token-reviews.ts';
 
 export const builtInResources: readonly ResourceDefinition[] = [
   configMaps,
@@ -31,12 +38,17 @@ export const builtInResources: readonly ResourceDefinition[] = [
   replicaSets,
   endpointSlices,
   leases,
-  selfSubjectReviews,
-  customResourceDefinitions,
   roles,
   roleBindings,
   clusterRoles,
   clusterRoleBindings,
+  selfSubjectReviews,
+  tokenReviews,
+  localSubjectAccessReviews,
+  selfSubjectAccessReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
+  customResourceDefinitions,
 ];
 
 export interface GroupVersion {
