@@ -14,6 +14,7 @@ test('discovery lists every group, version and resource, with verbs and short na
     [
       'apps',
       'discovery.k8s.io',
+      'events.k8s.io',
       'coordination.k8s.io',
       'rbac.authorization.k8s.io',
       'authentication.k8s.io',

@@ -6,6 +6,7 @@ import { accessReviewCases } from './cases/access-reviews.ts';
 import { applyCases } from './cases/apply.ts';
 import { customResourceCases } from './cases/custom-resources.ts';
 import { deletionCases } from './cases/deletion.ts';
+import { eventCases } from './cases/events.ts';
 import { garbageCollectionCases } from './cases/garbage-collection.ts';
 import { impersonationCases } from './cases/impersonation.ts';
 import { openApiCases } from './cases/openapi.ts';
@@ -24,6 +25,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...customResourceCases,
   ...deletionCases,
   ...garbageCollectionCases,
+  ...eventCases,
   ...roleCases,
   ...impersonationCases,
   ...accessReviewCases,

@@ -19,6 +19,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** RFC 3339 with microseconds, as metav1.MicroTime prints it. */
+export function microTimestamp(ms: number): string {
+  return new Date(ms).toISOString().replace(/Z$/, '000Z');
+}
+
 /** RFC 3339 with seconds, as metav1.Time prints it. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');

@@ -54,12 +54,19 @@ export class Kubelet implements Controller, Disposable {
   }
 
   #bind(pod: KubeObject): void {
-    const able = this.#cluster.objects
-      .collection(nodes)
-      .all()
-      .filter((node) => at(node, 'spec', 'unschedulable') !== true);
+    const known = this.#cluster.objects.collection(nodes).all();
+    const able = known.filter((node) => at(node, 'spec', 'unschedulable') !== true);
     const node = able[this.#scheduled % able.length];
-    if (node === undefined) return;
+    if (node === undefined) {
+      const why = known.length === 0 ? '.' : `: ${known.length} node(s) were unschedulable.`;
+      return this.#recorder.record(pod, {
+        type: 'Warning',
+        reason: 'FailedScheduling',
+        message: `0/${known.length} nodes are available${why}`,
+        component: 'default-scheduler',
+        action: 'Scheduling',
+      });
+    }
     this.#scheduled += 1;
     const now = timestamp(this.#cluster.clock.now());
     const nodeName = nameOf(node);
@@ -82,7 +89,12 @@ export class Kubelet implements Controller, Disposable {
       },
     }));
     const message = `Successfully assigned ${namespaceOf(pod)}/${nameOf(pod)} to ${nodeName}`;
-    this.#recorder.record(pod, { reason: 'Scheduled', message, component: 'default-scheduler' });
+    this.#recorder.record(pod, {
+      reason: 'Scheduled',
+      message,
+      component: 'default-scheduler',
+      action: 'Binding',
+    });
   }
 
   #start(pod: KubeObject): void {

@@ -42,6 +42,7 @@ function resourceOf(spec: JsonObject, version: JsonObject): ResourceDefinition {
     namespaced: textAt(spec, 'scope') === 'Namespaced',
     custom: true,
     schema,
+    versionedUpdates: true,
     hasStatus: isJsonObject(objectAt(version, 'subresources')['status']),
     scale: scaleOf(objectAt(version, 'subresources')['scale']),
     columns: columnsOf(version),

@@ -21,6 +21,7 @@ export const customResourceDefinitions: ResourceDefinition = defineResource({
   categories: ['api-extensions'],
   hasStatus: true,
   schema: crdSchema,
+  versionedUpdates: true,
   columns: [text('Created At', (crd) => crd.metadata.creationTimestamp ?? '')],
   default: (crd, context) => {
     const names = defaultNames(objectAt(crd, 'spec', 'names'));

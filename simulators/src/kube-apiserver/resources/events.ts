@@ -1,15 +1,16 @@
-import { at, numberAt, objectAt, textAt } from '../json.ts';
+import { numberAt, textAt } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { nameOf } from '../kube-object.ts';
-import { eventSchema } from '../schema/core-schema.ts';
 import { age } from '../printing/human-duration.ts';
+import { eventSchema } from '../schema/event-schema.ts';
 import { text, wide } from './columns.ts';
+import { validateEvent } from './event-validation.ts';
 import { defineResource } from './resource-definition.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
 
 const involved = (field: string) => (event: KubeObject) => textAt(event, 'involvedObject', field);
 
-/** The core/v1 form, which is what `kubectl get events` and `kubectl describe` ask for. */
+/** The core/v1 form, in which events are stored, and which is what kubectl asks for. */
 export const events: ResourceDefinition = defineResource({
   resource: 'events',
   singular: 'event',
@@ -30,10 +31,13 @@ export const events: ResourceDefinition = defineResource({
         age(textAt(event, 'firstTimestamp') || textAt(event, 'eventTime'), now),
       ),
     ),
-    wide(text('Count', (event) => String(numberAt(event, 'count') ?? 1))),
+    wide(text('Count', (event) => String(count(event)))),
     wide(text('Name', nameOf)),
   ],
   collected: false,
+  createdByUpdate: true,
+  default: completeEvent,
+  validate: validateEvent,
   selectableFields: {
     'involvedObject.kind': involved('kind'),
     'involvedObject.namespace': involved('namespace'),
@@ -49,6 +53,17 @@ export const events: ResourceDefinition = defineResource({
   },
 });
 
+/** What an event always has, if only as nothing. */
+export function completeEvent(event: KubeObject): KubeObject {
+  const blank = { source: {}, firstTimestamp: null, lastTimestamp: null, eventTime: null };
+  return { ...blank, reportingComponent: '', reportingInstance: '', ...event };
+}
+
+/** Of the series, of the older kind of event, or one. */
+function count(event: KubeObject): number {
+  return numberAt(event, 'series', 'count') ?? (numberAt(event, 'count') || 1);
+}
+
 function lastSeen(event: KubeObject, now: number): string {
   return age(
     textAt(event, 'series', 'lastObservedTime') ||
@@ -60,6 +75,6 @@ function lastSeen(event: KubeObject, now: number): string {
 
 function source(event: KubeObject): string {
   const component = textAt(event, 'source', 'component') || textAt(event, 'reportingComponent');
-  const host = textAt(objectAt(event, 'source'), 'host');
-  return at(event, 'source', 'host') === undefined || host === '' ? component : `${component}, ${host}`;
+  const instance = textAt(event, 'source', 'host') || textAt(event, 'reportingInstance');
+  return [component, instance].filter((part) => part !== '').join(', ');
 }

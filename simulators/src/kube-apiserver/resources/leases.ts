@@ -11,5 +11,7 @@ export const leases: ResourceDefinition = defineResource({
   kind: 'Lease',
   namespaced: true,
   schema: leaseSchema,
+  versionedUpdates: true,
+  createdByUpdate: true,
   columns: [text('Holder', (lease) => textAt(lease, 'spec', 'holderIdentity')), ageColumn],
 });

@@ -95,6 +95,10 @@ export interface ResourceDefinition {
   readonly custom: boolean;
   /** Paths that the server fills in on creation in nobody's name. */
   readonly serverFields: readonly (readonly string[])[];
+  /** Whether an update has to name the version that it changes. */
+  readonly versionedUpdates: boolean;
+  /** Whether an update of what is not there creates it. */
+  readonly createdByUpdate: boolean;
   /** Undefined: objects are stored as they are shown. */
   readonly stored: StoredForm | undefined;
   /** How strategic merge patch treats lists; undefined: this kind takes JSON and merge patches only. */
@@ -135,6 +139,8 @@ export function defineResource(
     selectableFields: {},
     custom: false,
     serverFields: [],
+    versionedUpdates: false,
+    createdByUpdate: false,
     stored: undefined,
     mergeSchema: given.custom === true ? undefined : mergeSchemaOf(given.schema),
     default: (object) => object,

@@ -9,6 +9,7 @@ import { configMaps } from './config-maps.ts';
 import { customResourceDefinitions } from './custom-resource-definitions.ts';
 import { deployments } from './deployments.ts';
 import { endpointSlices } from './endpoint-slices.ts';
+import { eventsV1 } from './events-v1.ts';
 import { events } from './events.ts';
 import { leases } from './leases.ts';
 import { namespaces } from './namespaces.ts';
@@ -37,6 +38,7 @@ export const builtInResources: readonly ResourceDefinition[] = [
   deployments,
   replicaSets,
   endpointSlices,
+  eventsV1,
   leases,
   roles,
   roleBindings,

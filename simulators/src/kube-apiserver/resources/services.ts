@@ -16,6 +16,7 @@ export const services: ResourceDefinition = defineResource({
   categories: ['all'],
   hasStatus: true,
   schema: serviceSchema,
+  createdByUpdate: true,
   serverFields: ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].map((name) => ['spec', name]),
   columns: [
     text('Type', (service) => textAt(service, 'spec', 'type')),

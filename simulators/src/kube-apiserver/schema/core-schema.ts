@@ -190,39 +190,6 @@ export const leaseSchema: Schema = kindSchema(
   },
 );
 
-const eventSource = struct(`${core}.EventSource`, 'Who tells.', [], {
-  component: text('The program.'),
-  host: text('The machine.'),
-});
-
-const series = (name: string, extra: Readonly<Record<string, Schema>>): Schema =>
-  struct(name, 'The same again and again.', [], { count: int32('How often.'), ...extra });
-
-export const eventSchema: Schema = kindSchema(
-  `${core}.Event`,
-  'Tells what happened to an object.',
-  {
-    involvedObject: inline(objectReference, 'The object.'),
-    reason: text('What happened, as one word.'),
-    message: text('What happened, for people.'),
-    source: inline(eventSource, 'Who tells.'),
-    firstTimestamp: time('When it first happened.'),
-    lastTimestamp: time('When it last happened.'),
-    count: int32('How often it happened.'),
-    type: text('Normal or Warning.'),
-    eventTime: microTime('When it was first seen.'),
-    series: field(
-      series(`${core}.EventSeries`, { lastObservedTime: microTime('When it was last seen.') }),
-      'The series that this is part of.',
-    ),
-    action: text('What was done.'),
-    related: field(objectReference, 'A second object.'),
-    reportingComponent: text('The controller.', { default: '' }),
-    reportingInstance: text('The instance of the controller.', { default: '' }),
-  },
-  ['involvedObject'],
-);
-
 const endpoint = struct(
   'io.k8s.api.discovery.v1.Endpoint',
   'Where a service can be reached.',

@@ -46,8 +46,33 @@ export async function serveUpdate(exchange: ResourceExchange): Promise<void> {
   const { cluster, definition, info, reply } = exchange;
   const options = writeOptions(exchange);
   const object = inNamespace(exchange, await readObject(exchange));
-  const updated = cluster.objects.change(definition, info.namespace, info.name, () => object, options);
+  if (
+    definition.createdByUpdate &&
+    cluster.objects.find(definition, info.namespace, info.name) === undefined
+  ) {
+    const created = cluster.objects.create(definition, withMeta(object, { resourceVersion: '' }), options);
+    return reply.json(201, formObject(exchange, created));
+  }
+  const updated = cluster.objects.change(
+    definition,
+    info.namespace,
+    info.name,
+    (current) => {
+      if (definition.versionedUpdates && (object.metadata.resourceVersion ?? '') === '')
+        throw unversioned(exchange, current);
+      return object;
+    },
+    options,
+  );
   await reply.json(200, formObject(exchange, updated));
+}
+
+/** It names the resource where others name the kind, as the real server does here. */
+function unversioned({ definition: { group, resource } }: ResourceExchange, current: KubeObject): ApiError {
+  const why = 'Invalid value: 0: must be specified for an update';
+  return ApiError.invalid({ group, resource, kind: resource }, nameOf(current), [
+    { reason: 'FieldValueInvalid', message: why, field: 'metadata.resourceVersion' },
+  ]);
 }
 
 export async function servePatch(exchange: ResourceExchange): Promise<void> {
