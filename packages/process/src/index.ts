@@ -10,6 +10,7 @@ export { Health } from './health.ts';
 export type { HealthCheck, HealthQuery, HealthReport } from './health.ts';
 export { authorityOf, listen } from './listen.ts';
 export type { ListenAddress } from './listen.ts';
+export { LineLog } from './line-log.ts';
 export { createLogger, logLevels } from './logger.ts';
 export type { LogLevel, Logger, LoggerOptions } from './logger.ts';
 export { isLoopbackHost, refuseForeignPage } from './loopback-guard.ts';

@@ -1,7 +1,9 @@
 /** Structured logs: one JSON object a line, on stdout. Secrets are kept out by never logging them; the list is the net below. */
 
-import { pino, stdTimeFunctions } from 'pino';
-import type { DestinationStream, Logger } from 'pino';
+import { pino, stdSerializers } from 'pino';
+import type { Bindings, ChildLoggerOptions, DestinationStream, Logger } from 'pino';
+import { openLogOutput } from './log-output.ts';
+import { withoutSecrets } from './redaction.ts';
 
 export type { Logger } from 'pino';
 
@@ -10,33 +12,53 @@ export type LogLevel = (typeof logLevels)[number];
 
 export interface LoggerOptions {
   readonly level?: LogLevel | undefined;
-  /** Default: stdout. Written as fast as it takes lines, and to the last one when the process exits. */
+  /** Default: stdout, in batches and in the background, to the last line when the process exits. */
   readonly destination?: DestinationStream | undefined;
 }
-
-/** Names under which a secret might be logged by mistake, at the top or one level down. */
-const secretNames = [
-  'authorization',
-  'Authorization',
-  'cookie',
-  'set-cookie',
-  'token',
-  'password',
-  'key',
-  'cert',
-  'pem',
-];
 
 export function createLogger({ level = 'info', destination }: LoggerOptions = {}): Logger {
   const options = {
     level,
     base: null,
-    timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    redact: {
-      paths: secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`]),
-      censor: '[redacted]',
+    timestamp: isoTime(),
+    serializers: {
+      err: (error: Error) => withoutSecrets(stdSerializers.err(error)),
+    },
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      // Not pino's own redaction: that goes through all paths again for each value of each line, which was a seventh of what a
+      // short request costs the gateway, and it does not look deeper than the paths say.
+      log: withoutSecrets,
     },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return redactBindings(pino(options, destination ?? openLogOutput()));
+}
+
+/** Children write what they are bound to without asking a formatter. They inherit from their parent, and this with it. */
+function redactBindings(logger: Logger): Logger {
+  // oxlint-disable-next-line typescript/unbound-method -- both are called with the logger that they are called on
+  const { child, setBindings } = logger;
+  return Object.assign(logger, {
+    child(this: Logger, bindings: Bindings, options?: ChildLoggerOptions): unknown {
+      const made: unknown = Reflect.apply(child, this, [withoutSecrets(bindings), options]);
+      return made;
+    },
+    setBindings(this: Logger, bindings: Bindings) {
+      setBindings.call(this, withoutSecrets(bindings));
+    },
+  });
+}
+
+/** Many lines have the same millisecond, and writing a date out is dear. */
+function isoTime(): () => string {
+  let textMs = Number.NaN;
+  let text = '';
+  return () => {
+    const now = Date.now();
+    if (now !== textMs) {
+      textMs = now;
+      text = `,"time":"${new Date(now).toISOString()}"`;
+    }
+    return text;
+  };
 }
