@@ -21,6 +21,7 @@ import { GatewayMetrics } from './observability/gateway-metrics.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import { parseGatewayOptions } from './options.ts';
 import type { GatewayOptions, GatewayOptionsInput } from './options.ts';
+import { RequestIds } from './request-ids.ts';
 import { serve } from './serve.ts';
 import { OpenSessions } from './sessions/open-sessions.ts';
 
@@ -192,6 +193,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
     clusters: registry,
     limits: options.limits,
     open,
+    requestIds: new RequestIds(),
     sessions,
     metrics: gatewayMetrics,
     accessLog: new AccessLog(log),

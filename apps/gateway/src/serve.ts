@@ -1,6 +1,5 @@
 /** The way of a request through the rooms. Whatever a room throws becomes the answer; whatever happens is counted once. */
 
-import { randomUUID } from 'node:crypto';
 import type { AuditLog } from './observability/audit-log.ts';
 import { auditOutcome, auditRecord } from './observability/audit-record.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
@@ -20,6 +19,7 @@ import { traceIdOf } from './listener/trace-context.ts';
 import type { AccessLog } from './observability/access-log.ts';
 import type { GatewayMetrics } from './observability/gateway-metrics.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
+import type { RequestIds } from './request-ids.ts';
 import { findRoute } from './routing/route.ts';
 import type { OpenSessions } from './sessions/open-sessions.ts';
 
@@ -32,6 +32,7 @@ export interface Rooms {
   readonly clusters: ClusterRegistry;
   readonly limits: ForwardingLimits;
   readonly open: OpenExchanges;
+  readonly requestIds: RequestIds;
   readonly sessions: OpenSessions;
   readonly metrics: GatewayMetrics;
   readonly accessLog: AccessLog;
@@ -46,7 +47,7 @@ export async function serve(
   reply: Reply,
   expectsContinue: boolean,
 ): Promise<void> {
-  const exchange: Exchange = { id: requestId(), startedAt: performance.now(), reply, bytesIn: 0 };
+  const exchange: Exchange = { id: rooms.requestIds.next(), startedAt: performance.now(), reply, bytesIn: 0 };
   reply.ownFields.push('X-Roundhouse-Request-Id', exchange.id);
   using releases = new DisposableStack();
   rooms.metrics.requestStarted();
@@ -142,10 +143,4 @@ function account({ metrics, accessLog, audit }: Rooms, exchange: Exchange): void
     ...auditRecord(exchange, 'ResponseComplete'),
     ...auditOutcome(exchange, code, durationMs),
   });
-}
-
-/** 60 random bits. Of a UUID, for which Node.js draws the bytes of many at a time: a call of its own each costs 3 % of a short request. */
-function requestId(): string {
-  const uuid = randomUUID();
-  return `${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}`;
 }

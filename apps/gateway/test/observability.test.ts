@@ -147,3 +147,20 @@ test('each request is one line, whatever its end', async (t) => {
   }
   assert.equal(new Set(log.filter(({ msg }) => msg === 'request').map(({ req }) => req)).size, 5);
 });
+
+test('whatever a client calls itself and asks for, its line is JSON that says just that', async (t) => {
+  const user = 'o"brien\\ \u00fc\u2028\u{1f682}';
+  const { gateway, requestLines } = await openRig(t, {
+    tokens: [`token-of-ann,"${user.replaceAll('"', '""')}",u1`],
+    clusterIdentity: { alpha: 'gateway' },
+  });
+  const odd = "/api/v1/pods/a'b,c:d%22%255Cn";
+  const asked = await ask(gateway.url, `/clusters/alpha${odd}`, {
+    fields: ['Authorization', 'Bearer token-of-ann'],
+  });
+  assert.equal(asked.status, 200);
+  const [line] = await requestLines(1);
+  assert.equal(line?.['user'], user);
+  assert.equal(line?.['path'], odd);
+  assert.match(String(line?.['req']), /^[0-9a-f]{16}$/);
+});
