@@ -122,6 +122,11 @@ export const gatewayFieldsSchema = z.strictObject({
       sessionDrainTimeoutMs: ms
         .default(proxy.upgradeDrainTimeoutMs)
         .describe('a session of a cluster whose address or credentials have changed may go on for so long'),
+      sessionStallTimeoutMs: ms
+        .default(600_000)
+        .describe(
+          'a session is cut when one side takes nothing of what waits for it, or answers no ping, for so long',
+        ),
       sessionHalfClosedTimeoutMs: ms
         .default(300_000)
         .describe('a session of which one side has ended is cut when the other one says nothing for so long'),

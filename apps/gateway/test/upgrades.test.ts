@@ -1,26 +1,11 @@
 /** exec, attach and port-forward: byte for byte, in both directions, only after the cluster has agreed to what was asked. */
 
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
 import { test } from 'node:test';
-import { UpgradeServer } from '@roundhouse/simulators';
-import type { UpgradeServerOptions } from '@roundhouse/simulators';
 import { statusIn } from './support/clients.ts';
-import { contextFor, openRig, upstreamTls } from './support/gateway-rig.ts';
-import type { Rig, RigOptions } from './support/gateway-rig.ts';
+import type { RigOptions } from './support/gateway-rig.ts';
 import { SessionClient, execPath } from './support/session-client.ts';
-
-/** With a rig whose cluster `alpha` is this server. */
-async function openSessions(
-  t: TestContext,
-  server: UpgradeServerOptions = {},
-  options: RigOptions = {},
-): Promise<Rig & { readonly server: UpgradeServer }> {
-  const upgrades = await UpgradeServer.listen({ tls: upstreamTls, ...server });
-  t.after(() => upgrades[Symbol.asyncDispose]());
-  const rig = await openRig(t, { contexts: () => ({ alpha: contextFor(upgrades) }), ...options });
-  return { ...rig, server: upgrades };
-}
+import { openSessions } from './support/session-rig.ts';
 
 for (const tls of [false, true]) {
   const front = tls ? 'TLS' : 'plain HTTP';

@@ -76,8 +76,9 @@ export async function forwardUpgrade(
   const relay = new SessionRelay(
     side,
     answer,
+    protocol,
     {
-      stallTimeoutMs: limits.clientStallTimeoutMs,
+      stallTimeoutMs: limits.sessionStallTimeoutMs,
       halfClosedTimeoutMs: limits.sessionHalfClosedTimeoutMs,
     },
     (bytes) => reply.relayed(bytes),

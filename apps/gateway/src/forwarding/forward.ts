@@ -22,8 +22,9 @@ export interface ForwardingLimits {
   readonly requestTimeoutMs: number;
   /** A watch that does not say how long it wants to last. */
   readonly watchLifetimeMs: number;
-  /** Also for either side of a session. */
   readonly clientStallTimeoutMs: number;
+  /** A session of which either side takes nothing of what waits for it, or leaves a ping unanswered. */
+  readonly sessionStallTimeoutMs: number;
   /** A session of which one side has ended and the other one says nothing. */
   readonly sessionHalfClosedTimeoutMs: number;
   readonly uploadSilenceMs: number;

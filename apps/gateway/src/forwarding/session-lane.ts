@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 
 export interface SessionLaneEvents {
-  readonly passed: (bytes: number) => void;
+  readonly passed: (chunk: Buffer) => void;
   /** The source has ended in good order, and the sink has been told. */
   readonly ended: () => void;
   /** The sink has taken nothing for the whole time. */
@@ -45,7 +45,7 @@ export class SessionLane {
   }
 
   readonly #pass = (chunk: Buffer): void => {
-    this.#events.passed(chunk.length);
+    this.#events.passed(chunk);
     if (!this.#sink.writable || this.#sink.write(chunk)) {
       return;
     }

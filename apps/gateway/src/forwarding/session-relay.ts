@@ -8,9 +8,10 @@ import { RoundhouseError } from '@roundhouse/transport';
 import { GatewayError } from '../errors.ts';
 import type { SessionSide } from '../listener/upgrade-reply.ts';
 import { SessionLane } from './session-lane.ts';
+import { SessionLiveness } from './session-liveness.ts';
 
 export interface SessionLimits {
-  /** A side that takes nothing of what waits for it is given up after this time. */
+  /** A side that takes nothing of what waits for it, or answers no ping, is given up after this time. */
   readonly stallTimeoutMs: number;
   /** When one side has ended and nothing comes from the other one, both are given up after this time. */
   readonly halfClosedTimeoutMs: number;
@@ -22,38 +23,51 @@ export class SessionRelay {
   readonly #limits: SessionLimits;
   readonly #fromClient: SessionLane;
   readonly #fromCluster: SessionLane;
+  readonly #clientLives: SessionLiveness;
+  readonly #clusterLives: SessionLiveness;
   readonly #over = Promise.withResolvers<RoundhouseError | undefined>();
   #bytesIn = 0;
   #bytesOut = 0;
   #error: RoundhouseError | undefined;
   #halfClosed: NodeJS.Timeout | undefined;
 
-  /** @param sent is told of each piece that goes to the client, in bytes */
+  /**
+   * @param protocol that both sides speak now
+   * @param sent is told of each piece that goes to the client, in bytes
+   */
   constructor(
     client: SessionSide,
     cluster: SessionSide,
+    protocol: string,
     limits: SessionLimits,
     sent: (bytes: number) => void,
   ) {
     this.#client = client;
     this.#cluster = cluster;
     this.#limits = limits;
-    this.#fromClient = new SessionLane(client.socket, cluster.socket, limits.stallTimeoutMs, {
-      passed: (bytes) => {
-        this.#bytesIn += bytes;
-        this.#halfClosed?.refresh();
+    const { stallTimeoutMs } = limits;
+    this.#clientLives = new SessionLiveness(protocol, stallTimeoutMs, () =>
+      this.#stalled('the client', 'did not answer a ping'),
+    );
+    this.#clusterLives = new SessionLiveness(protocol, stallTimeoutMs, () =>
+      this.#stalled('the cluster', 'did not answer a ping'),
+    );
+    this.#fromClient = new SessionLane(client.socket, cluster.socket, stallTimeoutMs, {
+      passed: (chunk) => {
+        this.#bytesIn += chunk.length;
+        this.#passed(chunk, this.#clientLives, this.#clusterLives);
       },
       ended: () => this.#laneEnded(),
-      stalled: () => this.stop(new GatewayError('ERR_RH_SESSION_STALLED', this.#stallText('cluster'))),
+      stalled: () => this.#stalled('the cluster', 'took nothing of what waits for it'),
     });
-    this.#fromCluster = new SessionLane(cluster.socket, client.socket, limits.stallTimeoutMs, {
-      passed: (bytes) => {
-        this.#bytesOut += bytes;
-        sent(bytes);
-        this.#halfClosed?.refresh();
+    this.#fromCluster = new SessionLane(cluster.socket, client.socket, stallTimeoutMs, {
+      passed: (chunk) => {
+        this.#bytesOut += chunk.length;
+        sent(chunk.length);
+        this.#passed(chunk, this.#clusterLives, this.#clientLives);
       },
       ended: () => this.#laneEnded(),
-      stalled: () => this.stop(new GatewayError('ERR_RH_SESSION_STALLED', this.#stallText('client'))),
+      stalled: () => this.#stalled('the client', 'took nothing of what waits for it'),
     });
   }
 
@@ -91,6 +105,17 @@ export class SessionRelay {
     this.#cluster.reset();
   }
 
+  #passed(chunk: Buffer, from: SessionLiveness, to: SessionLiveness): void {
+    from.heard();
+    to.sent(chunk);
+    this.#halfClosed?.refresh();
+  }
+
+  #stalled(side: string, what: string): void {
+    const seconds = this.#limits.stallTimeoutMs / 1000;
+    this.stop(new GatewayError('ERR_RH_SESSION_STALLED', `${side} ${what} for ${seconds} s`));
+  }
+
   #laneEnded(): void {
     if (this.#fromClient.ended && this.#fromCluster.ended) {
       clearTimeout(this.#halfClosed);
@@ -119,6 +144,8 @@ export class SessionRelay {
     }
     if (other.socket.closed) {
       clearTimeout(this.#halfClosed);
+      this.#clientLives.heard();
+      this.#clusterLives.heard();
       this.#fromClient.stop();
       this.#fromCluster.stop();
       this.#over.resolve(this.#error);
@@ -133,9 +160,5 @@ export class SessionRelay {
     return side === this.#client
       ? new GatewayError('ERR_RH_CLIENT_GONE', 'the client broke the session off')
       : new GatewayError('ERR_RH_SESSION_BROKEN', 'the cluster broke the session off', { cause: errored });
-  }
-
-  #stallText(side: 'client' | 'cluster'): string {
-    return `the ${side} took nothing for ${this.#limits.stallTimeoutMs / 1000} s of what waits for it`;
   }
 }

@@ -1,6 +1,5 @@
 /** A client that asks for an upgrade and then sends and receives bytes as they are. One connection each. */
 
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { dial } from './clients.ts';
 
@@ -34,14 +33,30 @@ export class SessionClient implements Disposable {
   #ended = false;
   #closed = false;
   #error: Error | undefined;
+  /** Those who wait for something. */
+  readonly #looking = new Set<() => void>();
 
   private constructor(socket: Socket) {
     this.socket = socket;
     socket.allowHalfOpen = true;
-    socket.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
-    socket.once('end', () => (this.#ended = true));
-    socket.once('error', (error) => (this.#error = error));
-    socket.once('close', () => (this.#closed = true));
+    const changed = (): void => {
+      for (const look of this.#looking) look();
+    };
+    socket.on('data', (chunk: Buffer) => {
+      this.#chunks.push(chunk);
+      changed();
+    });
+    socket.once('end', () => {
+      this.#ended = true;
+      changed();
+    });
+    socket.once('error', (error) => {
+      this.#error = error;
+    });
+    socket.once('close', () => {
+      this.#closed = true;
+      changed();
+    });
   }
 
   static async open(base: string, request: SessionRequest = {}): Promise<SessionClient> {
@@ -102,18 +117,15 @@ export class SessionClient implements Disposable {
 
   /** Resolves when it holds; it is looked at whenever something comes, and at the end. */
   async until(holds: () => boolean): Promise<void> {
-    while (!holds()) {
-      if (this.#closed)
-        throw new Error(`The connection is closed; this came: ${this.received.slice(0, 400)}`);
-      const waiting = new AbortController();
-      try {
-        await Promise.race(
-          ['data', 'end', 'close'].map((event) => once(this.socket, event, { signal: waiting.signal })),
-        );
-      } finally {
-        waiting.abort();
-      }
-    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const look = (): void => {
+      if (holds()) resolve();
+      else if (this.#closed)
+        reject(new Error(`The connection is closed; this came: ${this.received.slice(0, 400)}`));
+    };
+    this.#looking.add(look);
+    look();
+    await promise.finally(() => this.#looking.delete(look));
   }
 
   /** The head of the answer is there. */
@@ -126,7 +138,12 @@ export class SessionClient implements Disposable {
   async gone(): Promise<void> {
     await this.until(() => this.#ended || this.#closed);
     this.socket.end();
-    if (!this.#closed) await once(this.socket, 'close');
+    await this.closes();
+  }
+
+  /** Resolves when the connection is gone. */
+  async closes(): Promise<void> {
+    await this.until(() => this.#closed);
   }
 
   [Symbol.dispose](): void {
