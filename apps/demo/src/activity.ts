@@ -1,4 +1,5 @@
-// Life in a cluster: log lines to follow and deployments that grow and shrink, so that watches have something to show.
+// Life in a cluster: log lines to follow and deployments that grow and shrink, so that watches have something to show. What a person
+// makes or deletes is theirs: nothing here changes it.
 
 import type { KubeApiserver } from '@roundhouse/simulators';
 
@@ -11,17 +12,19 @@ const roundsPerChange = 8;
 
 export class Activity implements Disposable {
   readonly #cluster: KubeApiserver;
+  readonly #deployments: readonly string[];
   readonly #timer: NodeJS.Timeout;
   #round = 0;
 
-  private constructor(cluster: KubeApiserver) {
+  private constructor(cluster: KubeApiserver, deployments: readonly string[]) {
     this.#cluster = cluster;
+    this.#deployments = deployments;
     this.#timer = setInterval(() => this.#turn(), lineIntervalMs);
   }
 
-  /** Goes on until it is disposed of. */
-  static start(cluster: KubeApiserver): Activity {
-    return new Activity(cluster);
+  /** Goes on until it is disposed of. @param deployments that grow and shrink, as `namespace/name` */
+  static start(cluster: KubeApiserver, deployments: readonly string[]): Activity {
+    return new Activity(cluster, deployments);
   }
 
   #turn(): void {
@@ -37,13 +40,13 @@ export class Activity implements Disposable {
     if (this.#round % roundsPerChange === 0) this.#resize();
   }
 
-  /** Two replicas become three and the other way round, one deployment after the other; what a person has deleted is left alone. */
+  /** Two replicas become three and the other way round, one deployment after the other. */
   #resize(): void {
-    const deployments = this.#cluster.store.list({ apiVersion: 'apps/v1', kind: 'Deployment' });
-    const chosen = deployments[(this.#round / roundsPerChange) % Math.max(1, deployments.length)];
-    if (chosen === undefined) return;
-    const { name = '', namespace = 'default' } = chosen.metadata;
-    this.#cluster.store.update({ apiVersion: 'apps/v1', kind: 'Deployment', name, namespace }, (current) => {
+    const turn = this.#round / roundsPerChange;
+    const [namespace = '', name = ''] = this.#deployments[turn % this.#deployments.length]?.split('/') ?? [];
+    const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name, namespace };
+    if (this.#cluster.store.get(reference) === undefined) return;
+    this.#cluster.store.update(reference, (current) => {
       const spec = section(current, 'spec');
       return { ...current, spec: { ...spec, replicas: spec['replicas'] === 2 ? 3 : 2 } };
     });

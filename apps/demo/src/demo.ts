@@ -1,10 +1,12 @@
 // The demo as one owned thing: clusters and the gateway in front. What was opened last is closed first.
 
 import { relative, resolve } from 'node:path';
+import { CertificateAuthority } from '@roundhouse/simulators';
 import { clientKubeconfig, clustersKubeconfig } from './kubeconfigs.ts';
 import type { DemoFolder } from './demo-folder.ts';
 import { openGateway } from './gateway-in-front.ts';
 import type { DemoOptions } from './options.ts';
+import { authorizationFile, invitePeople, tokenFile } from './people.ts';
 import { openCluster } from './simulated-cluster.ts';
 import type { DemoFacts } from './things-to-try.ts';
 
@@ -16,10 +18,25 @@ export interface Demo extends AsyncDisposable {
 export async function openDemo(options: DemoOptions, folder: DemoFolder): Promise<Demo> {
   await using resources = new AsyncDisposableStack();
   const clusters = [resources.use(await openCluster('alpha')), resources.use(await openCluster('beta'))];
-  const clustersFile = await folder.write('clusters.kubeconfig', clustersKubeconfig(clusters));
-  const gateway = resources.use(await openGateway({ ...options, clustersFile }));
-  const names = clusters.map(({ name }) => name);
-  const kubeconfig = await folder.write('kubeconfig', clientKubeconfig(gateway.url, names));
+  const people = invitePeople();
+  const authority = await CertificateAuthority.create({ name: 'roundhouse demo authority' });
+  const serving = await authority.issue({ commonName: 'gateway.demo', usage: 'server' });
+  const files = {
+    clusters: await folder.write('clusters.kubeconfig', clustersKubeconfig(clusters)),
+    certificate: await folder.write('gateway.crt', serving.certPem),
+    key: await folder.write('gateway.key', serving.keyPem),
+    tokens: await folder.write('tokens.csv', tokenFile([people.admin, people.dev])),
+    authorization: await folder.write('authorization.yaml', authorizationFile),
+  };
+  const gateway = resources.use(await openGateway({ ...options, files }));
+  const kubeconfig = await folder.write(
+    'kubeconfig',
+    clientKubeconfig(
+      { url: gateway.url, caPem: authority.certificatePem },
+      clusters.map(({ name }) => name),
+      people,
+    ),
+  );
   const owned = resources.move();
   return {
     facts: {

@@ -3,20 +3,29 @@ import { DemoError } from './demo-error.ts';
 import type { DemoOptions } from './options.ts';
 
 export interface GatewayInFront extends DemoOptions {
-  /** Kubeconfig with the clusters to serve. */
-  readonly clustersFile: string;
+  readonly files: {
+    /** Kubeconfig with the clusters to serve. */
+    readonly clusters: string;
+    readonly certificate: string;
+    readonly key: string;
+    readonly tokens: string;
+    readonly authorization: string;
+  };
 }
 
 /** A person watches: watches that still run when the demo is stopped are cut rather than waited for. */
 const drainTimeoutMs = 500;
 
-/** On loopback, without authentication, silent: what happens is seen through its admin listener. */
-export async function openGateway({ port, adminPort, clustersFile }: GatewayInFront): Promise<Gateway> {
+/** On loopback, over TLS, since kubectl sends a token over nothing else. Silent: what happens is seen through its admin listener. */
+export async function openGateway({ port, adminPort, files }: GatewayInFront): Promise<Gateway> {
   const host = '127.0.0.1';
   try {
     return await Gateway.open({
-      kubeconfigs: [clustersFile],
+      kubeconfigs: [files.clusters],
       listen: { host, port },
+      tls: { certFile: files.certificate, keyFile: files.key },
+      tokenFile: files.tokens,
+      authorizationFile: files.authorization,
       admin: { host, port: adminPort },
       logLevel: 'silent',
       limits: { drainTimeoutMs },

@@ -1,48 +1,72 @@
 // The two kubeconfigs of the demo: the one that tells the gateway of its clusters, and the one for kubectl.
 
-import type { SimulatedCluster } from './simulated-cluster.ts';
+import type { Person } from './people.ts';
+import type { ClusterCredential, SimulatedCluster } from './simulated-cluster.ts';
+import type { ClusterName } from './workloads.ts';
 
 /** For the gateway: one context a cluster, with addresses, authorities and credentials inline. */
 export function clustersKubeconfig(clusters: readonly SimulatedCluster[]): string {
-  return kubeconfig(
-    clusters.map(({ name, url, caPem, credential }) => ({
+  return kubeconfig({
+    clusters: clusters.map(({ name, url, caPem }) => ({ name, server: url, caPem })),
+    users: clusters.map(({ name, credential }) => ({ name, credential })),
+    contexts: clusters.map(({ name }) => ({ name, cluster: name, user: name })),
+  });
+}
+
+/** For kubectl, all of it at the gateway: a context a cluster for the administrator, and one for the developer in the namespace `yard`. */
+export function clientKubeconfig(
+  gateway: { readonly url: string; readonly caPem: string },
+  clusters: readonly ClusterName[],
+  { admin, dev }: { readonly admin: Person; readonly dev: Person },
+): string {
+  return kubeconfig({
+    clusters: clusters.map((name) => ({
       name,
-      cluster: { server: url, 'certificate-authority-data': base64(caPem) },
-      user:
-        credential.kind === 'token'
-          ? { token: credential.token }
-          : {
-              'client-certificate-data': base64(credential.certPem),
-              'client-key-data': base64(credential.keyPem),
-            },
+      server: `${gateway.url}/clusters/${name}`,
+      caPem: gateway.caPem,
     })),
-  );
+    users: [admin, dev].map(({ name, token }) => ({ name, credential: { kind: 'token', token } })),
+    contexts: [
+      ...clusters.map((name) => ({ name, cluster: name, user: admin.name })),
+      { name: 'alpha-dev', cluster: 'alpha', user: dev.name, namespace: 'yard' },
+    ],
+  });
 }
 
-/** For kubectl: one context a cluster, all of them at the gateway. It listens on loopback and asks for no credential. */
-export function clientKubeconfig(gatewayUrl: string, names: readonly string[]): string {
-  return kubeconfig(
-    names.map((name) => ({ name, cluster: { server: `${gatewayUrl}/clusters/${name}` }, user: {} })),
-  );
+interface Contents {
+  readonly clusters: readonly { readonly name: string; readonly server: string; readonly caPem: string }[];
+  readonly users: readonly { readonly name: string; readonly credential: ClusterCredential }[];
+  readonly contexts: readonly {
+    readonly name: string;
+    readonly cluster: string;
+    readonly user: string;
+    readonly namespace?: string;
+  }[];
 }
 
-interface Entry {
-  readonly name: string;
-  readonly cluster: Readonly<Record<string, string>>;
-  readonly user: Readonly<Record<string, string>>;
-}
-
-/** JSON, which is YAML: kubectl and people read it alike, and no library is needed to write it. */
-function kubeconfig(entries: readonly Entry[]): string {
+/** JSON, which is YAML: kubectl and people read it alike, and no library is needed to write it. The first context is the current one. */
+function kubeconfig({ clusters, users, contexts }: Contents): string {
   const document = {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: entries.map(({ name, cluster }) => ({ name, cluster })),
-    users: entries.map(({ name, user }) => ({ name, user })),
-    contexts: entries.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
-    'current-context': entries[0]?.name,
+    clusters: clusters.map(({ name, server, caPem }) => ({
+      name,
+      cluster: { server, 'certificate-authority-data': base64(caPem) },
+    })),
+    users: users.map(({ name, credential }) => ({ name, user: userFields(credential) })),
+    contexts: contexts.map(({ name, ...context }) => ({ name, context })),
+    'current-context': contexts[0]?.name,
   };
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function userFields(credential: ClusterCredential): Readonly<Record<string, string>> {
+  return credential.kind === 'token'
+    ? { token: credential.token }
+    : {
+        'client-certificate-data': base64(credential.certPem),
+        'client-key-data': base64(credential.keyPem),
+      };
 }
 
 function base64(text: string): string {

@@ -3,7 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { CertificateAuthority, KubeApiserver } from '@roundhouse/simulators';
 import { Activity } from './activity.ts';
-import { seedFor, type ClusterName } from './workloads.ts';
+import { gatewayUser, rolesFor } from './people.ts';
+import { seededDeployments, seedFor, type ClusterName } from './workloads.ts';
 
 /** How the gateway authenticates: the two clusters differ, so that both ways are seen. */
 export type ClusterCredential =
@@ -26,24 +27,20 @@ export async function openCluster(name: ClusterName): Promise<SimulatedCluster> 
     await KubeApiserver.listen({
       name,
       tls: { ...serving, clientCaPem: authority.certificatePem },
-      authentication: { tokens: { [token]: { username: 'demo', groups: ['system:masters'] } } },
-      seed: seedFor(name),
+      authentication: { tokens: { [token]: { username: gatewayUser } } },
+      seed: [...seedFor(name), ...rolesFor(name)],
       // Slow enough for a person to see a pod start and stop.
       podStartMs: 2_000,
       podStopMs: 2_000,
     }),
   );
-  resources.use(Activity.start(apiserver));
+  resources.use(Activity.start(apiserver, seededDeployments(name)));
   const credential: ClusterCredential =
     name === 'alpha'
       ? { kind: 'token', token }
       : {
           kind: 'certificate',
-          ...(await authority.issue({
-            commonName: 'demo',
-            organizations: ['system:masters'],
-            usage: 'client',
-          })),
+          ...(await authority.issue({ commonName: gatewayUser, usage: 'client' })),
         };
   const owned = resources.move();
   return {

@@ -24,6 +24,7 @@ export function describeDemo(facts: DemoFacts): string {
 
   gateway  ${facts.gatewayUrl}
   admin    ${facts.adminUrl}
+  callers  admin, who may do everything, and dev, who may work in the namespace yard of alpha
 
 In another shell:
 
@@ -45,6 +46,17 @@ function thingsToTry({ adminUrl }: DemoFacts): readonly Attempt[] {
     { command: 'kubectl --context alpha delete -f examples/hello.yaml', shows: 'and gone' },
     { command: 'kubectl --context alpha api-resources', shows: 'what there is' },
     { command: 'kubectl --context beta get deploy -A', shows: 'the other cluster, the same gateway' },
+    {
+      command: 'kubectl --context alpha-dev auth whoami',
+      shows: 'you as dev, seen by alpha through the gateway',
+    },
+    { command: 'kubectl --context alpha-dev scale deploy timetable --replicas 2', shows: 'allowed, in yard' },
+    { command: 'kubectl --context alpha-dev get pods -n default', shows: 'forbidden, by a role of alpha' },
+    { command: 'kubectl --context beta --user dev get pods', shows: 'forbidden, by a rule of the gateway' },
+    {
+      command: `npx roundhouse auth can-i --list --as dev --as-group developers${adminFlag}`,
+      shows: 'which rules those are',
+    },
     {
       command: `npx roundhouse transports${adminFlag}`,
       shows: 'one transport a cluster, however many kubectls run',

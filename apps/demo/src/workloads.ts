@@ -25,6 +25,11 @@ const workloads: Readonly<Record<ClusterName, readonly Workload[]>> = {
   ],
 };
 
+/** Those that are there from the start, as `namespace/name`. */
+export function seededDeployments(cluster: ClusterName): readonly string[] {
+  return workloads[cluster].map(({ namespace, name }) => `${namespace}/${name}`);
+}
+
 /** Objects in an order in which they can be created. */
 export function seedFor(cluster: ClusterName): Manifest[] {
   const namespaces = new Set(

@@ -1,25 +1,20 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
-import { get, type IncomingMessage } from 'node:http';
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { openFolder, startDemo, type RunningDemo } from './running-demo.ts';
+import { getJson, openGet, readKubeconfig } from './demo-client.ts';
+import { openFolder, startDemo } from './running-demo.ts';
 
-interface Kubeconfig {
-  readonly clusters: readonly { readonly name: string; readonly cluster: { readonly server: string } }[];
-  readonly contexts: readonly { readonly name: string }[];
+async function names(folder: string, context: string, path: string): Promise<string[]> {
+  const { body } = await getJson(folder, context, path);
+  return (body.items ?? []).map(({ metadata }) => metadata.name);
 }
 
-async function names(url: string): Promise<string[]> {
-  const list = (await (await fetch(url)).json()) as { items: { metadata: { name: string } }[] };
-  return list.items.map(({ metadata }) => metadata.name);
-}
-
-async function openWatch(demo: RunningDemo): Promise<IncomingMessage> {
-  const request = get(`${demo.gatewayUrl}/clusters/alpha/api/v1/pods?watch=true`, { agent: false });
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
+async function openWatch(folder: string): Promise<IncomingMessage> {
+  const response = await openGet(folder, 'alpha', '/api/v1/pods?watch=true');
   response.on('error', () => {});
   response.resume();
   return response;
@@ -36,15 +31,19 @@ suite('the demo', () => {
   test('serves alpha and beta under the kubeconfig that it writes, and says what to try', async () => {
     await using folder = await openFolder();
     await using demo = await startDemo(folder.path);
-    const kubeconfig = JSON.parse(await readFile(join(folder.path, 'kubeconfig'), 'utf8')) as Kubeconfig;
+    const { contexts } = await readKubeconfig(folder.path);
     assert.deepEqual(
-      kubeconfig.contexts.map(({ name }) => name),
-      ['alpha', 'beta'],
+      contexts.map(({ name, context }) => [name, context.cluster, context.user, context.namespace]),
+      [
+        ['alpha', 'alpha', 'admin', undefined],
+        ['beta', 'beta', 'admin', undefined],
+        ['alpha-dev', 'alpha', 'dev', 'yard'],
+      ],
     );
-    const [alpha, beta] = kubeconfig.clusters.map(({ cluster }) => cluster.server);
-    assert.deepEqual(await names(`${alpha}/apis/apps/v1/deployments`), ['signals', 'timetable', 'turntable']);
-    assert.deepEqual(await names(`${beta}/apis/apps/v1/deployments`), ['tickets', 'manifest']);
-    for (const file of ['kubeconfig', 'clusters.kubeconfig']) {
+    const deployments = '/apis/apps/v1/deployments';
+    assert.deepEqual(await names(folder.path, 'alpha', deployments), ['signals', 'timetable', 'turntable']);
+    assert.deepEqual(await names(folder.path, 'beta', deployments), ['tickets', 'manifest']);
+    for (const file of await readdir(folder.path)) {
       assert.equal((await stat(join(folder.path, file))).mode & 0o777, 0o600, file);
     }
     assert.match(demo.output(), /kubectl --context alpha get pods -A -w/);
@@ -52,12 +51,39 @@ suite('the demo', () => {
     assert.ok(!demo.output().includes('\u001b'), 'no colour in a pipe');
   });
 
+  test('the administrator may do everything; the developer is let into one namespace of alpha, and out of beta', async () => {
+    await using folder = await openFolder();
+    await using demo = await startDemo(folder.path);
+    const deployments = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/deployments`;
+    assert.deepEqual(await names(folder.path, 'alpha-dev', deployments('yard')), ['timetable', 'turntable']);
+    const refusal = async (context: string, path: string, user?: string) => {
+      const { status, body } = await getJson(folder.path, context, path, user);
+      return [status, body.message];
+    };
+    const cannot = (what: string, where: string) =>
+      `${what} is forbidden: User "dev" cannot list resource "${what.split('.')[0]}" in API group "${what.includes('.') ? 'apps' : ''}" ${where}`;
+    assert.deepEqual(await refusal('alpha-dev', deployments('default')), [
+      403,
+      cannot('deployments.apps', 'in the namespace "default"'),
+    ]);
+    assert.deepEqual(await refusal('alpha-dev', '/api/v1/nodes'), [
+      403,
+      cannot('nodes', 'at the cluster scope'),
+    ]);
+    assert.deepEqual(await refusal('beta', '/api/v1/pods', 'dev'), [
+      403,
+      cannot('pods', 'at the cluster scope on cluster "beta"'),
+    ]);
+    assert.equal((await refusal('alpha', '/version', ''))[0], 401);
+    assert.match(demo.output(), /kubectl --context alpha-dev /);
+  });
+
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // That its ports are free needs no look: the process is gone, and others may have taken them by then.
     test(`${signal} ends it in order, open watches or not: exit 0, and no file is left`, async () => {
       await using folder = await openFolder();
       await using demo = await startDemo(folder.path);
-      const watch = await openWatch(demo);
+      const watch = await openWatch(folder.path);
       demo.kill(signal);
       assert.deepEqual(await demo.exit, { code: 0, signal: null }, demo.output());
       assert.ok(watch.closed || watch.destroyed || watch.readableEnded || (await once(watch, 'close')));
@@ -69,7 +95,7 @@ suite('the demo', () => {
     await using folder = await openFolder();
     await using demo = await startDemo(folder.path);
     // Keeps the first one waiting.
-    await openWatch(demo);
+    await openWatch(folder.path);
     demo.kill('SIGINT');
     await demo.printed('once more');
     // Another one: a repeated SIGINT within a moment counts as the same press of ctrl-C.
@@ -103,9 +129,13 @@ suite('the demo', () => {
     assert.equal((await second.exit).code, 1);
     assert.match(second.output(), new RegExp(`a demo runs in .* already \\(process ${first.pid}\\)`));
     assert.deepEqual((await readdir(folder.path)).toSorted(), [
+      'authorization.yaml',
       'clusters.kubeconfig',
       'demo.pid',
+      'gateway.crt',
+      'gateway.key',
       'kubeconfig',
+      'tokens.csv',
     ]);
   });
 
