@@ -4,6 +4,7 @@
  * system would have it; whoever wants to know looks at `signal`.
  */
 
+import type { Socket } from 'node:net';
 import type { RecordedConnection } from './recorded-connection.ts';
 import type { RecordedRequest } from './recorded-request.ts';
 
@@ -19,8 +20,21 @@ export interface Reply {
   readonly trailers?: Readonly<Record<string, string>>;
 }
 
+/** A request that wants to go on in another protocol. */
+export interface UpgradeRequest {
+  /** What came right behind the head. */
+  readonly early: Buffer;
+  /**
+   * Writes this head, and these bytes along with it; then the socket is the caller's, `early` not read from it any more. Undefined when
+   * the client has gone.
+   */
+  switchProtocols(head: string, alongWith?: string | Uint8Array): Socket | undefined;
+}
+
 export interface Exchange {
   readonly request: RecordedRequest;
+  /** Undefined unless the request has an Upgrade field, came over HTTP/1.1, and the server has upgrades. */
+  readonly upgrade: UpgradeRequest | undefined;
   readonly connection: RecordedConnection;
   /** Aborted when the exchange ends before the reply is complete: the client went away, or the server cut it. */
   readonly signal: AbortSignal;

@@ -1,32 +1,51 @@
 /** An `Exchange` over HTTP/1.1. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import {
   RecordedExchange,
   withContentLength,
   type Exchange,
   type Reply,
   type ReplyHeaders,
+  type UpgradeRequest,
 } from './exchange.ts';
+import type { Http1Arrival } from './http1-service.ts';
 import type { RecordedRequest } from './recorded-request.ts';
 
 export class Http1Exchange extends RecordedExchange implements Exchange {
+  readonly upgrade: UpgradeRequest | undefined;
   readonly #response: ServerResponse;
+  #switched = false;
 
   constructor(
     request: RecordedRequest,
-    incoming: IncomingMessage,
-    response: ServerResponse,
+    { incoming, response, upgrade }: Http1Arrival,
     collectBody: () => Promise<void>,
   ) {
     super(request, collectBody);
     this.#response = response;
+    if (upgrade !== undefined) {
+      const { socket, early } = upgrade;
+      this.upgrade = {
+        early,
+        switchProtocols: (head, alongWith = '') => {
+          if (this.#gone) return undefined;
+          this.#switched = true;
+          response.detachSocket(socket);
+          socket.once('close', () => this.settle(true));
+          socket.write(Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(alongWith)]));
+          return socket;
+        },
+      };
+    }
     // Replies hold what the handler says, and nothing else.
     response.sendDate = false;
     // A client that goes away is no fault of the peer's: `signal` tells the handler, the connection has recorded the reason.
     incoming.on('error', () => {});
     response.on('error', () => {});
-    response.once('close', () => this.settle(response.writableFinished));
+    response.once('close', () => {
+      if (!this.#switched) this.settle(response.writableFinished);
+    });
   }
 
   async respond(reply: Reply = {}): Promise<void> {
@@ -71,7 +90,7 @@ export class Http1Exchange extends RecordedExchange implements Exchange {
   }
 
   get #gone(): boolean {
-    return this.#response.destroyed || this.#response.writableEnded;
+    return this.#switched || this.#response.destroyed || this.#response.writableEnded;
   }
 }
 

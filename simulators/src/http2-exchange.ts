@@ -21,6 +21,7 @@ const connectionHeaders = new Set([
 ]);
 
 export class Http2Exchange extends RecordedExchange implements Exchange {
+  readonly upgrade = undefined;
   readonly #stream: ServerHttp2Stream;
   #trailers: Readonly<Record<string, string>> = {};
 

@@ -25,4 +25,17 @@ export { ManualClock } from './manual-clock.ts';
 export { Relay, type RelayOptions } from './relay.ts';
 export type { RelayDirection, RelayTarget } from './relayed-connection.ts';
 export { ResourceBaseline } from './resource-baseline.ts';
+export { BytePipe, BrokenPipe, readAll, type ByteSink, type ByteSource } from './streams/byte-pipe.ts';
+export { ConnectionGone } from './streams/byte-connection.ts';
+export { ExecClient, type ExecExit, type ExecRequest } from './streams/clients/exec-client.ts';
+export {
+  openUpgrade,
+  UpgradeRefused,
+  type StreamTarget,
+  type SwitchedConnection,
+  type UpgradeAsk,
+} from './streams/clients/open-upgrade.ts';
+export type { ProcessContext, Program } from './streams/processes/program.ts';
+export type { StreamEnding } from './streams/server/stream-ending.ts';
+export { SocketConnection } from './streams/socket-connection.ts';
 export { UpgradeConnection, UpgradeServer, type UpgradeServerOptions } from './upgrade-server.ts';

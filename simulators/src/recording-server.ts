@@ -33,6 +33,8 @@ export interface RecordingServerOptions {
   readonly keepBodyBytes?: number;
   /** Connections, and requests, that are remembered; beyond that the oldest are forgotten, the counters go on. Default: all. */
   readonly keepRecords?: number;
+  /** Whether handlers may switch the protocol of requests that ask for it. Default: false, those are requests as any. */
+  readonly upgrades?: boolean;
   /** Address to listen on. Default: 127.0.0.1. */
   readonly host?: string;
   /** Default: a free one. */
@@ -71,18 +73,23 @@ export class RecordingServer implements AsyncDisposable {
     this.#options = options;
     this.#protocols = protocols;
     this.#listener = listener;
-    this.#http1 = Http1Service.create(({ connection, incoming, response, rawHead }) => {
-      const facts: Omit<RequestFacts, 'id'> = {
-        connection,
-        protocol: 'http/1.1',
-        method: incoming.method ?? '',
-        path: incoming.url ?? '',
-        rawHeaders: incoming.rawHeaders,
-        rawHead,
-        streamId: undefined,
-      };
-      this.#begin(facts, incoming, (request, body) => new Http1Exchange(request, incoming, response, body));
-    });
+    const { upgrades = false } = options;
+    this.#http1 = Http1Service.create(
+      (arrival) => {
+        const { connection, incoming, rawHead } = arrival;
+        const facts: Omit<RequestFacts, 'id'> = {
+          connection,
+          protocol: 'http/1.1',
+          method: incoming.method ?? '',
+          path: incoming.url ?? '',
+          rawHeaders: incoming.rawHeaders,
+          rawHead,
+          streamId: undefined,
+        };
+        this.#begin(facts, incoming, (request, body) => new Http1Exchange(request, arrival, body));
+      },
+      { upgrades },
+    );
   }
 
   static async listen(options: RecordingServerOptions = {}): Promise<RecordingServer> {

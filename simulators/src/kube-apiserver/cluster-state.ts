@@ -2,6 +2,7 @@
 import type { Authentication } from './authentication.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import type { Clock } from './clock.ts';
+import type { Containers } from './containers/containers.ts';
 import type { LogBooks } from './logs/log-books.ts';
 import type { OpenApiDocuments } from './openapi/openapi-v3.ts';
 import type { ResourceRegistry } from './resources/resource-registry.ts';
@@ -15,6 +16,7 @@ export interface ClusterState {
   readonly registry: ResourceRegistry;
   readonly objects: ObjectStore;
   readonly logs: LogBooks;
+  readonly containers: Containers;
   readonly openApi: OpenApiDocuments;
   readonly authentication: Authentication;
   readonly authorizer: Authorizer;

@@ -119,6 +119,19 @@ function subresources(definition: ResourceDefinition): readonly JsonObject[] {
     verbs: ['get', 'patch', 'update'],
   };
   const log = { name: `${resource}/log`, singularName: '', namespaced, kind, verbs: ['get'] };
+  const streams = (
+    [
+      ['attach', 'PodAttachOptions'],
+      ['exec', 'PodExecOptions'],
+      ['portforward', 'PodPortForwardOptions'],
+    ] as const
+  ).map(([name, options]) => ({
+    name: `${resource}/${name}`,
+    singularName: '',
+    namespaced,
+    kind: options,
+    verbs: ['create', 'get'],
+  }));
   const scale = {
     name: `${resource}/scale`,
     singularName: '',
@@ -129,7 +142,7 @@ function subresources(definition: ResourceDefinition): readonly JsonObject[] {
     verbs: ['get', 'patch', 'update'],
   };
   return [
-    ...(kind === 'Pod' ? [log] : []),
+    ...(kind === 'Pod' ? [log, ...streams] : []),
     ...(definition.scale === undefined ? [] : [scale]),
     ...(definition.hasStatus ? [status] : []),
   ];

@@ -32,6 +32,11 @@ export async function applyFault(fault: Fault, exchange: Exchange): Promise<Faul
       reply.cutAt({ when, afterBytes: fault.afterBytes ?? 1, strike: () => {} });
       return 'continue';
     }
+    case 'switch': {
+      const { fields = {}, early = '', ending = 'complete' } = fault;
+      reply.spoilSwitch({ fields, early, ending });
+      return 'continue';
+    }
     case 'goaway':
       return goAway(fault.refuse ?? false, exchange);
   }
@@ -51,6 +56,19 @@ function strikes(by: 'rst' | 'fin' | 'stream', { wire }: Exchange): () => void {
 async function sendStatus(fault: Extract<Fault, { kind: 'status' }>, { reply }: Exchange): Promise<void> {
   const ordinary = ApiError.ofCode(fault.code);
   const headers = { ...ordinary.headers, ...fault.headers };
+  const { framing = 'length' } = fault;
+  if (framing !== 'length') {
+    const text = typeof fault.body === 'string';
+    const body =
+      typeof fault.body === 'string' ? fault.body : JSON.stringify(fault.body ?? ordinary.toStatus());
+    await reply.begin(fault.code, {
+      'Content-Type': text ? 'text/plain; charset=utf-8' : 'application/json',
+      ...headers,
+    });
+    await reply.write(body);
+    if (framing === 'chunked') await reply.end();
+    return;
+  }
   if (typeof fault.body === 'string')
     await reply.send(fault.code, 'text/plain; charset=utf-8', fault.body, headers);
   else await reply.json(fault.code, fault.body ?? ordinary.toStatus(), headers);

@@ -1,8 +1,12 @@
 /** Faults on command: what a test orders for the requests that it picks, before the server would answer them. */
 import type { RecordedRequest } from '../recorded-request.ts';
+import type { StreamEnding } from '../streams/server/stream-ending.ts';
 import type { JsonObject } from './json.ts';
 
-/** Where in a response a fault strikes. `mid-body`: after `afterBytes` bytes of the body that would have been sent (default 1). */
+/**
+ * Where in a response a fault strikes. `mid-body`: after `afterBytes` bytes of the body that would have been sent (default 1). The body of
+ * a 101 is what is sent in the other protocol.
+ */
 export type Moment = 'before-headers' | 'after-headers' | 'mid-body';
 
 export type Fault =
@@ -12,6 +16,8 @@ export type Fault =
       readonly code: number;
       readonly body?: JsonObject | string;
       readonly headers?: Readonly<Record<string, string>>;
+      /** How the end of the body is told: by its length (default), by chunks, or, with `endless`, by chunks of which the last never comes. */
+      readonly framing?: 'length' | 'chunked' | 'endless';
     }
   /** The right answer, later: after so many milliseconds, or when the promise settles. */
   | { readonly kind: 'delay'; readonly until: number | Promise<unknown> }
@@ -24,6 +30,16 @@ export type Fault =
     }
   /** Nothing more is sent, and the connection stays open. */
   | { readonly kind: 'silence'; readonly when?: Moment; readonly afterBytes?: number }
+  /** A request to switch protocols is granted, but not as it should be. */
+  | {
+      readonly kind: 'switch';
+      /** Of the 101, by name, over the right ones; undefined leaves one out. */
+      readonly fields?: Readonly<Record<string, string | undefined>>;
+      /** Bytes in one write with the 101, before any of the stream. */
+      readonly early?: string | Uint8Array;
+      /** Default: `complete`. */
+      readonly ending?: StreamEnding;
+    }
   /** HTTP/2: GOAWAY, and this request is answered, or, with `refuse`, declared not processed. HTTP/1.1: `Connection: close`. */
   | { readonly kind: 'goaway'; readonly refuse?: boolean };
 

@@ -6,6 +6,7 @@ import type { RecordedConnection } from '../recorded-connection.ts';
 import type { HttpProtocol, RecordedRequest } from '../recorded-request.ts';
 import { RecordingServer } from '../recording-server.ts';
 import type { RecordingTlsOptions } from '../recording-tls.ts';
+import type { Program } from '../streams/processes/program.ts';
 import { Authentication } from './authentication.ts';
 import type { AuthenticationOptions } from './authentication.ts';
 import { defaultRoles } from './authorization/default-roles.ts';
@@ -13,6 +14,7 @@ import { RbacAuthorizer } from './authorization/rbac-authorizer.ts';
 import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { ClusterState } from './cluster-state.ts';
+import { Containers } from './containers/containers.ts';
 import { Controllers } from './controllers/controllers.ts';
 import { CustomResources } from './custom/custom-resources.ts';
 import { bodyLimitBytes } from './exchange.ts';
@@ -49,6 +51,8 @@ export interface KubeApiserverOptions {
   readonly podStartMs?: number;
   /** How long a pod takes to stop, within its grace period. Default 50. */
   readonly podStopMs?: number;
+  /** What containers can run beside the programs that all have, by name. */
+  readonly programs?: Readonly<Record<string, Program>>;
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free one. */
@@ -94,6 +98,7 @@ export class KubeApiserver implements AsyncDisposable {
     const objects = new ObjectStore({ clock, historyLimit, controllers });
     resources.use(CustomResources.start(registry, objects));
     const logs = resources.use(new LogBooks(objects.collection(pods), 5000));
+    const containers = resources.use(new Containers(objects.collection(pods), options.programs ?? {}));
     const { version = 'v1.35.2' } = options;
     const cluster: ClusterState = {
       name: options.name,
@@ -102,6 +107,7 @@ export class KubeApiserver implements AsyncDisposable {
       registry,
       objects,
       logs,
+      containers,
       openApi: new OpenApiDocuments(registry, version),
       authentication: new Authentication(options.authentication ?? {}),
       authorizer: new RbacAuthorizer(objects),
@@ -135,6 +141,7 @@ export class KubeApiserver implements AsyncDisposable {
         ...(tls === undefined ? {} : { tls, protocols }),
         maxConcurrentStreams,
         keepRecords,
+        upgrades: true,
         // One more than is accepted shows that there was more.
         keepBodyBytes: bodyLimitBytes + 1,
         handle: async (exchange) => handleRequest(rooms, exchange),

@@ -1,5 +1,8 @@
 /** One answer. All rooms write through here, so that a fault can cut any answer at any byte. */
+import { STATUS_CODES } from 'node:http';
 import type { Exchange as WireExchange } from '../exchange.ts';
+import type { StreamEnding } from '../streams/server/stream-ending.ts';
+import { SocketConnection } from '../streams/socket-connection.ts';
 import type { Moment } from './faults.ts';
 import type { JsonObject } from './json.ts';
 
@@ -12,8 +15,18 @@ export interface Cut {
   strike(): void;
 }
 
+/** What a fault changes in a switch of protocols. */
+export interface SwitchFault {
+  /** Of the 101, by name; undefined leaves one out. */
+  readonly fields: Readonly<Record<string, string | undefined>>;
+  /** In one write with the 101. */
+  readonly early: string | Uint8Array;
+  readonly ending: StreamEnding;
+}
+
 export class Reply {
   readonly #wire: WireExchange;
+  #switchFault: SwitchFault = { fields: {}, early: '', ending: 'complete' };
   #cut: Cut | undefined;
   #struck = false;
   #begun = false;
@@ -41,6 +54,39 @@ export class Reply {
   /** Goes with whatever is answered. */
   addHeaders(headers: Headers): void {
     this.#extraHeaders = { ...this.#extraHeaders, ...headers };
+  }
+
+  spoilSwitch(fault: SwitchFault): void {
+    this.#switchFault = fault;
+  }
+
+  /** How a stream that is switched to is to end. */
+  get streamEnding(): StreamEnding {
+    return this.#switchFault.ending;
+  }
+
+  /** A 101 with these fields; then both directions are the caller's. Undefined when the client is gone, or cannot switch. */
+  switchProtocols(fields: Headers): SocketConnection | undefined {
+    const { upgrade } = this.#wire;
+    if (upgrade === undefined || this.closed.aborted) return undefined;
+    this.#begun = true;
+    const lines = Object.entries({ ...fields, ...this.#extraHeaders, ...this.#switchFault.fields }).flatMap(
+      ([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]),
+    );
+    const head = [`HTTP/1.1 101 ${STATUS_CODES[101]}`, ...lines, '', ''].join('\r\n');
+    const socket = upgrade.switchProtocols(head, this.#switchFault.early);
+    if (socket === undefined) return undefined;
+    const connection = new SocketConnection(socket, upgrade.early);
+    const cut = this.#cut;
+    if (cut !== undefined) {
+      const strike = (): void => {
+        cut.strike();
+        connection.freeze();
+      };
+      if (cut.when === 'after-headers') strike();
+      else connection.cutAt(cut.afterBytes, strike);
+    }
+    return connection;
   }
 
   async begin(status: number, headers: Headers): Promise<void> {

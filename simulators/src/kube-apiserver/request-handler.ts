@@ -19,6 +19,7 @@ import { parseResourceRequest } from './request-info.ts';
 import type { ResourceRequest } from './request-info.ts';
 import { serveDelete, serveDeleteCollection } from './verbs/delete.ts';
 import { servePodLog } from './verbs/pod-log.ts';
+import { isStreamSubresource, servePodStream } from './verbs/pod-stream.ts';
 import { serveGet, serveList } from './verbs/read.ts';
 import type { ResourceExchange } from './verbs/resource-exchange.ts';
 import { serveScale } from './verbs/scale.ts';
@@ -157,6 +158,10 @@ async function serveSubresource(exchange: ResourceExchange): Promise<void> {
   if (info.subresource === 'log' && definition.kind === 'Pod') {
     if (info.verb !== 'get') throw ApiError.methodNotAllowed();
     return servePodLog(exchange);
+  }
+  if (definition.kind === 'Pod' && isStreamSubresource(info.subresource)) {
+    if (info.verb !== 'get' && info.verb !== 'create') throw ApiError.methodNotAllowed();
+    return servePodStream(exchange, info.subresource);
   }
   if (info.subresource === 'scale' && definition.scale !== undefined)
     return serveScale(exchange, definition.scale);

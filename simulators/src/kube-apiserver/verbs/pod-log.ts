@@ -5,6 +5,7 @@ import { at, listAt, textAt } from '../json.ts';
 import { nameOf } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import type { LogLine } from '../logs/log-book.ts';
+import { chooseContainer } from './choose-container.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
 
 interface LogOptions {
@@ -66,21 +67,6 @@ async function nextChange(
   closed.addEventListener('abort', () => resolve(), { once: true, signal: closed });
   if (closed.aborted) return;
   await promise;
-}
-
-function chooseContainer(pod: KubeObject, wanted: string): string {
-  const names = ['containers', 'initContainers'].flatMap((field) =>
-    listAt(pod, 'spec', field).map((container) => textAt(container, 'name')),
-  );
-  if (wanted !== '') {
-    if (names.includes(wanted)) return wanted;
-    throw ApiError.badRequest(`container ${wanted} is not valid for pod ${nameOf(pod)}`);
-  }
-  const [only = '', ...more] = names;
-  if (more.length === 0) return only;
-  throw ApiError.badRequest(
-    `a container name must be specified for pod ${nameOf(pod)}, choose one of: [${names.join(' ')}]`,
-  );
 }
 
 function refuseWaiting(pod: KubeObject, container: string): void {

@@ -1,0 +1,61 @@
+/** What is inside the containers of running pods: files, and what can be run. A container lives as long as its pod. */
+import { basicPrograms } from '../../streams/processes/programs.ts';
+import { shell } from '../../streams/processes/shell.ts';
+import { FileTree } from '../../streams/processes/file-tree.ts';
+import type { Program } from '../../streams/processes/program.ts';
+import type { ContainerContext } from '../../streams/processes/run-process.ts';
+import { nameOf } from '../kube-object.ts';
+import type { KubeObject } from '../kube-object.ts';
+import type { Collection } from '../store/versioned-store.ts';
+
+/** Of the files of one container. */
+const maxFileBytes = 256 * 1024 * 1024;
+
+interface PodContent {
+  readonly stopped: AbortController;
+  readonly containers: Map<string, ContainerContext>;
+}
+
+export class Containers implements Disposable {
+  readonly #pods: Collection;
+  readonly #programs: ReadonlyMap<string, Program>;
+  /** By the pod's uid. */
+  readonly #contents = new Map<string, PodContent>();
+  readonly #subscription: Disposable;
+
+  constructor(pods: Collection, programs: Readonly<Record<string, Program>>) {
+    this.#pods = pods;
+    this.#programs = new Map([...basicPrograms, ['sh', shell], ['bash', shell], ...Object.entries(programs)]);
+    this.#subscription = pods.onChange(() => this.#stopRemoved());
+  }
+
+  of(pod: KubeObject, container: string): ContainerContext {
+    const uid = pod.metadata.uid ?? '';
+    const content = this.#contents.get(uid) ?? { stopped: new AbortController(), containers: new Map() };
+    this.#contents.set(uid, content);
+    const context = content.containers.get(container) ?? {
+      files: new FileTree(maxFileBytes),
+      hostname: nameOf(pod),
+      programs: this.#programs,
+      stopped: content.stopped.signal,
+    };
+    content.containers.set(container, context);
+    return context;
+  }
+
+  [Symbol.dispose](): void {
+    this.#subscription[Symbol.dispose]();
+    for (const content of this.#contents.values()) content.stopped.abort();
+    this.#contents.clear();
+  }
+
+  #stopRemoved(): void {
+    if (this.#contents.size === 0) return;
+    const present = new Set(this.#pods.all().map((pod) => pod.metadata.uid));
+    for (const [uid, content] of this.#contents) {
+      if (present.has(uid)) continue;
+      content.stopped.abort();
+      this.#contents.delete(uid);
+    }
+  }
+}

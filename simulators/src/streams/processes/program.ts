@@ -1,0 +1,34 @@
+/** What runs in a simulated container: a function with a process's ends. There is no shell and no system below it. */
+
+import type { ByteSink, ByteSource } from '../byte-pipe.ts';
+import type { FileTree } from './file-tree.ts';
+import type { TerminalSize } from './terminal.ts';
+
+export interface ProcessContext {
+  /** The first is the name that the program was called by. */
+  readonly args: readonly string[];
+  readonly stdin: ByteSource;
+  readonly stdout: ByteSink;
+  readonly stderr: ByteSink;
+  /** Undefined without a terminal. */
+  readonly terminalSize: TerminalSize | undefined;
+  readonly files: FileTree;
+  readonly hostname: string;
+  /** Where relative paths begin. */
+  readonly directory: string;
+  readonly programs: ReadonlyMap<string, Program>;
+  /** Aborted when the process is killed: its client or its container has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Resolves with the exit code. */
+export type Program = (context: ProcessContext) => Promise<number>;
+
+export async function print(sink: ByteSink, text: string): Promise<void> {
+  await sink.write(Buffer.from(text));
+}
+
+/** By its name or by the last part of its path. */
+export function programNamed(programs: ReadonlyMap<string, Program>, command: string): Program | undefined {
+  return programs.get(command.slice(command.lastIndexOf('/') + 1));
+}
