@@ -85,7 +85,10 @@ export const accessReviewCases: readonly ConformanceCase[] = [
         const headers = { 'impersonate-user': target.users.guest.username };
         const review = 'SelfSubjectAccessReview';
         assert.deepEqual(statusOf(await ask(target, review, pods(namespace, 'list'))), [201, true]);
-        assert.deepEqual(statusOf(await ask(target, review, pods(namespace, 'list'), { headers })), [201, false]);
+        assert.deepEqual(statusOf(await ask(target, review, pods(namespace, 'list'), { headers })), [
+          201,
+          false,
+        ]);
         const { body } = await ask(target, 'SelfSubjectRulesReview', { namespace }, { headers });
         const rules = listAt(body, 'status', 'resourceRules');
         assert.ok(rules.length > 0 && !rules.some((rule) => at(rule, 'verbs', 0) === '*'));
@@ -114,7 +117,12 @@ export const accessReviewCases: readonly ConformanceCase[] = [
     run: async (target) =>
       inNamespace(target, async (namespace) => {
         const { guest } = target.users;
-        const refused = await ask(target, 'SubjectAccessReview', { user: 'x', ...pods(namespace, 'get') }, { as: guest });
+        const refused = await ask(
+          target,
+          'SubjectAccessReview',
+          { user: 'x', ...pods(namespace, 'get') },
+          { as: guest },
+        );
         assert.equal(refused.status, 403);
         await grant(
           target,
@@ -148,7 +156,10 @@ export const accessReviewCases: readonly ConformanceCase[] = [
           { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
         ]);
         await untilAllowed(target, podsIn(namespace));
-        assert.deepEqual(statusOf(await local({ user: as.username, ...pods(namespace, 'list') })), [201, true]);
+        assert.deepEqual(statusOf(await local({ user: as.username, ...pods(namespace, 'list') })), [
+          201,
+          true,
+        ]);
         assert.deepEqual(statusOf(await local({ user: 'bob', ...pods(namespace, 'list') })), [201, false]);
         assert.notEqual((await local({ user: 'bob', ...pods('default', 'list') })).status, 201);
       }),
@@ -158,9 +169,16 @@ export const accessReviewCases: readonly ConformanceCase[] = [
     run: async (target) =>
       inNamespace(target, async (namespace) => {
         const as = target.users.guest;
-        const rule = { verbs: ['get'], apiGroups: ['apps'], resources: ['deployments'], resourceNames: ['web'] };
+        const rule = {
+          verbs: ['get'],
+          apiGroups: ['apps'],
+          resources: ['deployments'],
+          resourceNames: ['web'],
+        };
         await grant(target, namespace, [rule, { verbs: ['list'], apiGroups: [''], resources: ['pods'] }]);
-        const dangling = binding('RoleBinding', 'dangling', { kind: 'Role', name: 'none' }, [subjects.user(as)]);
+        const dangling = binding('RoleBinding', 'dangling', { kind: 'Role', name: 'none' }, [
+          subjects.user(as),
+        ]);
         await create(target, roleBindingsIn(namespace), dangling);
         await untilAllowed(target, podsIn(namespace));
         const { status, body } = await ask(target, 'SelfSubjectRulesReview', { namespace }, { as });
@@ -171,7 +189,9 @@ export const accessReviewCases: readonly ConformanceCase[] = [
           ),
           [rule, { verbs: ['list'], apiGroups: [''], resources: ['pods'] }],
         );
-        const urls = listAt(body, 'status', 'nonResourceRules').flatMap((each) => listAt(each, 'nonResourceURLs'));
+        const urls = listAt(body, 'status', 'nonResourceRules').flatMap((each) =>
+          listAt(each, 'nonResourceURLs'),
+        );
         assert.ok(urls.includes('/apis/*') && urls.includes('/version'));
         assert.equal(
           at(body, 'status', 'evaluationError'),
@@ -179,7 +199,9 @@ export const accessReviewCases: readonly ConformanceCase[] = [
         );
         const elsewhere = await ask(target, 'SelfSubjectRulesReview', { namespace: 'default' }, { as });
         assert.ok(
-          !listAt(elsewhere.body, 'status', 'resourceRules').some((each) => at(each, 'resources', 0) === 'pods'),
+          !listAt(elsewhere.body, 'status', 'resourceRules').some(
+            (each) => at(each, 'resources', 0) === 'pods',
+          ),
         );
         const nowhere = await ask(target, 'SelfSubjectRulesReview', {}, { as });
         assert.deepEqual([nowhere.status, textAt(nowhere.body, 'message')], [400, 'no namespace on request']);

@@ -51,7 +51,7 @@ export interface Asking {
   readonly namespace: string;
   readonly authorizer: Authorizer;
   /** Undefined when nobody has that token. */
-  callerOf(token: string): Caller | undefined;
+  readonly callerOf: (token: string) => Caller | undefined;
 }
 
 /** For resources that show what another one stores, or store what another one shows. */
