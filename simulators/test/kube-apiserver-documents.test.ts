@@ -13,13 +13,13 @@ test('discovery lists every group, version and resource, with verbs and short na
     groups.map((group) => at(group, 'name')),
     [
       'apps',
-      'discovery.k8s.io',
       'events.k8s.io',
-      'coordination.k8s.io',
-      'rbac.authorization.k8s.io',
       'authentication.k8s.io',
       'authorization.k8s.io',
+      'rbac.authorization.k8s.io',
       'apiextensions.k8s.io',
+      'coordination.k8s.io',
+      'discovery.k8s.io',
     ],
   );
   assert.equal(
@@ -42,6 +42,19 @@ test('discovery lists every group, version and resource, with verbs and short na
   assert.deepEqual(at(body, 'resources', 0, 'shortNames'), ['deploy']);
   assert.equal((await call(server, 'GET', '/apis/none')).status, 404);
   assert.equal((await call(server, 'GET', '/nowhere')).status, 404);
+});
+
+test('aggregated discovery is told in its older version, too, to who does not know the newer one', async () => {
+  await using server = await startServer();
+  const older = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
+  const ask = async (accept: string) => call(server, 'GET', '/apis', { headers: { accept } });
+  const answer = await ask(`${older},application/json`);
+  assert.equal(answer.headers.get('content-type'), older);
+  assert.equal(at(answer.body, 'apiVersion'), 'apidiscovery.k8s.io/v2beta1');
+  const both = await ask(`${older.replace('v2beta1', 'v2')},${older}`);
+  assert.equal(at(both.body, 'apiVersion'), 'apidiscovery.k8s.io/v2');
+  assert.deepEqual(at(both.body, 'items'), at(answer.body, 'items'));
+  assert.equal(both.headers.get('etag'), answer.headers.get('etag'));
 });
 
 test('version, health and OpenAPI answer', async () => {

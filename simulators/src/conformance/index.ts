@@ -6,6 +6,7 @@ import { accessReviewCases } from './cases/access-reviews.ts';
 import { applyCases } from './cases/apply.ts';
 import { customResourceCases } from './cases/custom-resources.ts';
 import { deletionCases } from './cases/deletion.ts';
+import { discoveryCases } from './cases/discovery.ts';
 import { eventCases } from './cases/events.ts';
 import { garbageCollectionCases } from './cases/garbage-collection.ts';
 import { impersonationCases } from './cases/impersonation.ts';
@@ -21,6 +22,7 @@ export type { ConformanceCase, Target, User } from './target.ts';
 export const conformanceCases: readonly ConformanceCase[] = [
   ...subresourceCases,
   ...applyCases,
+  ...discoveryCases,
   ...openApiCases,
   ...customResourceCases,
   ...deletionCases,

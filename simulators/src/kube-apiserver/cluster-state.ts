@@ -1,4 +1,5 @@
 /** What all rooms of one server share. */
+import type { AggregatedDiscovery } from './aggregated-discovery.ts';
 import type { Authentication } from './authentication.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import type { Clock } from './clock.ts';
@@ -18,6 +19,7 @@ export interface ClusterState {
   readonly logs: LogBooks;
   readonly containers: Containers;
   readonly openApi: OpenApiDocuments;
+  readonly discovery: AggregatedDiscovery;
   readonly authentication: Authentication;
   readonly authorizer: Authorizer;
   readonly bookmarkIntervalMs: number;

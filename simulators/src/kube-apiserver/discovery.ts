@@ -1,31 +1,39 @@
 /** The documents by which clients find out what is served: /api, /apis, /version, health, and the lists of resources. */
 import { ApiError } from './api-error.ts';
-import type { ClusterState } from './cluster-state.ts';
+import { compareGroups, compareVersions } from './discovery-order.ts';
 import type { JsonObject } from './json.ts';
 import { apiVersionOf } from './resources/resource-definition.ts';
 import type { ResourceDefinition } from './resources/resource-definition.ts';
-import type { GroupVersion } from './resources/resource-registry.ts';
+import type { GroupVersion, ResourceRegistry } from './resources/resource-registry.ts';
+
+interface Served {
+  readonly registry: ResourceRegistry;
+  /** Like `v1.35.2`. */
+  readonly version: string;
+}
 
 /** Undefined when the path is none of discovery's. */
-export function discoveryDocument(cluster: ClusterState, path: string): JsonObject | undefined {
+export function discoveryDocument({ registry, version: gitVersion }: Served, path: string): JsonObject | undefined {
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-  const groupVersions = cluster.registry.groupVersions();
-  if (trimmed === '/') return { paths: rootPaths(groupVersions) };
-  if (trimmed === '/version') return versionInfo(cluster.version);
-  if (trimmed === '/api') return apiVersions(groupVersions);
+  if (trimmed === '/') return { paths: rootPaths(registry.groupVersions()) };
+  if (trimmed === '/version') return versionInfo(gitVersion);
+  if (trimmed === '/api') return apiVersions(registry.groupVersions());
   if (trimmed === '/apis')
     return {
       kind: 'APIGroupList',
       apiVersion: 'v1',
-      groups: groupNames(groupVersions).map((name) => apiGroup(name, groupVersions)),
+      groups: groupsOf(registry)
+        .filter(({ name }) => name !== '')
+        .map(apiGroup),
     };
   const [, root, group = '', version] = /^\/(apis?)\/([^/]+)(?:\/([^/]+))?$/.exec(trimmed) ?? [];
   if (root === 'api')
-    return version === undefined ? resourceList(cluster, { group: '', version: group }) : undefined;
+    return version === undefined ? resourceList(registry, { group: '', version: group }) : undefined;
   if (root !== 'apis') return undefined;
-  if (version !== undefined) return resourceList(cluster, { group, version });
-  if (!groupNames(groupVersions).includes(group)) throw ApiError.noResource();
-  return { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group, groupVersions) };
+  if (version !== undefined) return resourceList(registry, { group, version });
+  const found = groupsOf(registry).find(({ name }) => name === group);
+  if (found === undefined) throw ApiError.noResource();
+  return { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(found) };
 }
 
 /** `/livez?verbose` lists what was checked. Undefined when the path is none of health's. */
@@ -60,33 +68,32 @@ function apiVersions(groupVersions: readonly GroupVersion[]): JsonObject {
   };
 }
 
-function groupNames(groupVersions: readonly GroupVersion[]): readonly string[] {
-  return [...new Set(groupVersions.map(({ group }) => group))].filter((group) => group !== '');
+/** Groups with their versions, each in the order in which clients prefer them. */
+export function groupsOf(
+  registry: ResourceRegistry,
+): readonly { readonly name: string; readonly versions: readonly string[] }[] {
+  const groupVersions = registry.groupVersions();
+  const names = [...new Set(groupVersions.map(({ group }) => group))].toSorted(compareGroups);
+  return names.map((name) => ({
+    name,
+    versions: groupVersions
+      .filter(({ group }) => group === name)
+      .map(({ version }) => version)
+      .toSorted(compareVersions),
+  }));
 }
 
-function apiGroup(name: string, groupVersions: readonly GroupVersion[]): JsonObject {
-  const versions = groupVersions
-    .filter(({ group }) => group === name)
-    .toSorted((left, right) => compareVersions(left.version, right.version))
-    .map((each) => ({ groupVersion: apiVersionOf(each), version: each.version }));
-  return { name, versions, preferredVersion: versions[0] };
+function apiGroup({ name, versions }: ReturnType<typeof groupsOf>[number]): JsonObject {
+  const named = versions.map((version) => ({
+    groupVersion: apiVersionOf({ group: name, version }),
+    version,
+  }));
+  return { name, versions: named, preferredVersion: named[0] };
 }
 
-/** Stable versions first, then beta, then alpha, the newest of each first (k8s.io/apimachinery/pkg/version). */
-function compareVersions(left: string, right: string): number {
-  const rank = (version: string): readonly number[] => {
-    const [, major, level = '', minor = '0'] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
-    if (major === undefined) return [0, 0, 0];
-    return [level === '' ? 3 : level === 'beta' ? 2 : 1, Number(major), Number(minor)];
-  };
-  const [ours, theirs] = [rank(left), rank(right)];
-  const differing = ours.findIndex((part, index) => part !== theirs[index]);
-  if (differing < 0) return left < right ? -1 : 1;
-  return (theirs[differing] ?? 0) - (ours[differing] ?? 0);
-}
-
-function resourceList(cluster: ClusterState, groupVersion: GroupVersion): JsonObject {
-  const definitions = cluster.registry.of(groupVersion);
+/** Throws NotFound for a group and version of which nothing is served. */
+export function resourceList(registry: ResourceRegistry, groupVersion: GroupVersion): JsonObject {
+  const definitions = registry.of(groupVersion);
   if (definitions.length === 0) throw ApiError.noResource();
   return {
     kind: 'APIResourceList',

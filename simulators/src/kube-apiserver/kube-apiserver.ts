@@ -7,6 +7,7 @@ import type { HttpProtocol, RecordedRequest } from '../recorded-request.ts';
 import { RecordingServer } from '../recording-server.ts';
 import type { RecordingTlsOptions } from '../recording-tls.ts';
 import type { Program } from '../streams/processes/program.ts';
+import { AggregatedDiscovery } from './aggregated-discovery.ts';
 import { Authentication } from './authentication.ts';
 import type { AuthenticationOptions } from './authentication.ts';
 import { defaultRoles } from './authorization/default-roles.ts';
@@ -109,6 +110,7 @@ export class KubeApiserver implements AsyncDisposable {
       logs,
       containers,
       openApi: new OpenApiDocuments(registry, version),
+      discovery: new AggregatedDiscovery(registry),
       authentication: new Authentication(options.authentication ?? {}),
       authorizer: new RbacAuthorizer(objects),
       bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,

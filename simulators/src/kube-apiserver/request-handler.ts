@@ -1,6 +1,7 @@
 /** A request's way through the rooms: record, fault, authentication, impersonation, authorisation, then the answer. */
 import { ExchangeAborted } from '../exchange.ts';
 import type { Exchange as WireExchange } from '../exchange.ts';
+import type { DiscoveryDocument } from './aggregated-discovery.ts';
 import { ApiError } from './api-error.ts';
 import { accessOf } from './authorization/access-of.ts';
 import { requireAccess } from './authorization/authorizer.ts';
@@ -13,8 +14,9 @@ import type { Faults } from './faults.ts';
 import { impersonate } from './impersonation.ts';
 import { openApiV2Document, openApiV2Protobuf } from './openapi/openapi-v2.ts';
 import type { OpenApiDocument } from './openapi/openapi-v3.ts';
-import { negotiate } from './printing/accept.ts';
+import { negotiate, negotiateDiscovery } from './printing/accept.ts';
 import { Reply } from './reply.ts';
+import type { Headers } from './reply.ts';
 import { parseResourceRequest } from './request-info.ts';
 import type { ResourceRequest } from './request-info.ts';
 import { serveDelete, serveDeleteCollection } from './verbs/delete.ts';
@@ -66,6 +68,9 @@ async function serveDocument(cluster: ClusterState, exchange: AuthenticatedExcha
   if (path === '/openapi/v2') return serveOpenApiV2(cluster, exchange);
   const description = cluster.openApi.at(path);
   if (description !== undefined) return serveOpenApiV3(exchange, description);
+  const wanted = negotiateDiscovery(header(exchange, 'accept'));
+  const aggregated = wanted === undefined ? undefined : cluster.discovery.at(path, wanted);
+  if (aggregated !== undefined) return serveAggregated(exchange, aggregated);
   const document = discoveryDocument(cluster, path);
   if (document === undefined) return reply.send(404, 'text/plain; charset=utf-8', '404 page not found\n');
   if (method !== 'GET' && method !== 'HEAD') throw ApiError.methodNotAllowed();
@@ -82,10 +87,8 @@ async function serveOpenApiV2(cluster: ClusterState, exchange: Exchange): Promis
 }
 
 /** A document that is asked for by its hash never changes under that address; with another hash, the right one is named. */
-async function serveOpenApiV3(
-  { wire, path, query, reply }: Exchange,
-  { text, hash }: OpenApiDocument,
-): Promise<void> {
+async function serveOpenApiV3(exchange: Exchange, { text, hash }: OpenApiDocument): Promise<void> {
+  const { path, query, reply } = exchange;
   const asked = query.get('hash');
   if (asked !== null && asked !== hash)
     return reply.send(301, 'text/plain; charset=utf-8', '', { Location: `${path}?hash=${hash}` });
@@ -94,12 +97,26 @@ async function serveOpenApiV3(
     Vary: 'Accept',
     ...(asked === null ? {} : { 'Cache-Control': 'public, immutable' }),
   };
+  await serveTagged(exchange, { contentType: 'application/json', text }, headers);
+}
+
+async function serveAggregated(exchange: Exchange, document: DiscoveryDocument): Promise<void> {
+  const headers = { ETag: `"${document.hash}"`, Vary: 'Accept', 'Cache-Control': 'public' };
+  await serveTagged(exchange, document, headers);
+}
+
+/** With 304 for who has it already. */
+async function serveTagged(
+  { wire, reply }: Exchange,
+  { contentType, text }: { readonly contentType: string; readonly text: string },
+  headers: { readonly ETag: string } & Headers,
+): Promise<void> {
   const known = wire.request.headerValues('if-none-match').flatMap((value) => value.split(/\s*,\s*/));
   if (known.includes(headers.ETag) || known.includes(`W/${headers.ETag}`)) {
     await reply.begin(304, headers);
     return reply.end();
   }
-  await reply.send(200, 'application/json', text, headers);
+  await reply.send(200, contentType, text, headers);
 }
 
 async function serveResource(

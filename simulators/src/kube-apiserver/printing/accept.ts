@@ -1,4 +1,6 @@
 /** The `Accept` header: in which of the forms that we can write does the client want its answer? */
+import { aggregatedVersions } from '../aggregated-discovery.ts';
+import type { AggregatedVersion } from '../aggregated-discovery.ts';
 import { ApiError } from '../api-error.ts';
 
 export type Form = 'object' | 'table' | 'metadata';
@@ -16,6 +18,20 @@ export function negotiate(accept: string): Form {
     if (form !== undefined) return form;
   }
   throw ApiError.notAcceptable(served);
+}
+
+/** The version of aggregated discovery that comes first among those that we can write; undefined: the plain documents. */
+export function negotiateDiscovery(accept: string): AggregatedVersion | undefined {
+  for (const alternative of accept.split(',')) {
+    const [type = '', ...parameters] = alternative.split(';').map((part) => part.trim());
+    if (!['application/json', 'application/*', '*/*'].includes(type)) continue;
+    const given = new Map(parameters.map((parameter) => splitParameter(parameter)));
+    if (given.get('as') === undefined && given.get('g') === undefined) return undefined;
+    const version = aggregatedVersions.find((known) => known === given.get('v'));
+    if (given.get('g') === 'apidiscovery.k8s.io' && given.get('as') === 'APIGroupDiscoveryList' && version)
+      return version;
+  }
+  return undefined;
 }
 
 function formOf(parameters: ReadonlyMap<string, string>): Form | undefined {
