@@ -27,8 +27,8 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...customResourceCases,
   ...deletionCases,
   ...garbageCollectionCases,
-  ...eventCases,
   ...roleCases,
   ...impersonationCases,
   ...accessReviewCases,
+  ...eventCases,
 ];

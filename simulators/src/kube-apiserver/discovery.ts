@@ -13,7 +13,10 @@ interface Served {
 }
 
 /** Undefined when the path is none of discovery's. */
-export function discoveryDocument({ registry, version: gitVersion }: Served, path: string): JsonObject | undefined {
+export function discoveryDocument(
+  { registry, version: gitVersion }: Served,
+  path: string,
+): JsonObject | undefined {
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
   if (trimmed === '/') return { paths: rootPaths(registry.groupVersions()) };
   if (trimmed === '/version') return versionInfo(gitVersion);

@@ -103,12 +103,12 @@ export interface ResourceDefinition {
   readonly stored: StoredForm | undefined;
   /** How strategic merge patch treats lists; undefined: this kind takes JSON and merge patches only. */
   readonly mergeSchema: MergeSchema | undefined;
+  /** Names may hold whatever fits into one segment of a path; else they are DNS subdomains. */
+  readonly pathNames: boolean;
   /** Fills in what the real server would, on create and on update. */
   default(object: KubeObject, context: AdmissionContext): KubeObject;
   /** Causes for 422; `previous` on update. */
   validate(object: KubeObject, previous: KubeObject | undefined): readonly StatusCause[];
-  /** Names may hold whatever fits into one segment of a path; else they are DNS subdomains. */
-  readonly pathNames: boolean;
   /** Whether it holds content of which a controller empties it before it goes. */
   readonly holdsContent: boolean;
   /** Undefined: it is not deleted gracefully. Else how long the object may take, `asked` being what the caller says. */
@@ -142,13 +142,13 @@ export function defineResource(
     versionedUpdates: false,
     createdByUpdate: false,
     stored: undefined,
+    pathNames: false,
     mergeSchema: given.custom === true ? undefined : mergeSchemaOf(given.schema),
     default: (object) => object,
     validate: () => [],
     holdsContent: false,
     gracePeriodSeconds: undefined,
     collected: true,
-    pathNames: false,
     shownWhenDeleted: false,
     answer: undefined,
     ...given,
