@@ -16,7 +16,12 @@ const maxBufferedBytes = 16 * 1_048_576;
 const maxLastTries = 20;
 
 /** What it needs of pino's own writer. */
-type Sink = Pick<ReturnType<typeof pino.destination>, 'write' | 'flushSync' | 'destroy' | 'on'>;
+export interface LogSink {
+  write(lines: string): boolean;
+  flushSync(): void;
+  destroy(): void;
+  on(event: 'drop' | 'error', listener: () => void): unknown;
+}
 
 /** It lives as long as the process; its last lines are written when that exits, in whatever way but a kill. */
 export function openLogOutput(): DestinationStream {
@@ -42,13 +47,13 @@ export function openLogOutput(): DestinationStream {
 }
 
 export class LogOutput implements DestinationStream {
-  readonly #sink: Sink;
+  readonly #sink: LogSink;
   #lines = '';
   #count = 0;
   #dropped = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(sink: Sink) {
+  constructor(sink: LogSink) {
     this.#sink = sink;
     sink.on('drop', () => (this.#dropped += this.#count));
     // A full disk, for instance: it is tried again with the next batch, and is no reason to end the process.

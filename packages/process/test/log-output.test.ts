@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { LogOutput } from '../src/log-output.ts';
+import type { LogSink } from '../src/log-output.ts';
 
 const index = resolve(import.meta.dirname, '../src/index.ts');
 
@@ -66,7 +67,7 @@ test('a reader that takes nothing holds up neither the process nor its end', asy
   child.stdout.destroy();
 });
 
-class Sink extends EventEmitter {
+class Sink extends EventEmitter implements LogSink {
   readonly taken: string[] = [];
   full = false;
   broken = false;
