@@ -3,10 +3,12 @@
  * nothing is registered by an import.
  */
 
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { CounterConfiguration, GaugeConfiguration, HistogramConfiguration } from 'prom-client';
+import { CountedHistogram } from './counted-histogram.ts';
+import type { Observations } from './counted-histogram.ts';
 
-export type { Counter, Gauge, Histogram } from 'prom-client';
+export type { Counter, Gauge } from 'prom-client';
 
 type Configured<T> = Omit<T, 'registers'>;
 
@@ -32,10 +34,13 @@ export class Metrics {
     return new Gauge({ ...configuration, registers: [this.#registry] });
   }
 
+  /** @param read all that was ever observed, one for each set of labels */
   histogram<Label extends string>(
-    configuration: Configured<HistogramConfiguration<Label>>,
-  ): Histogram<Label> {
-    return new Histogram({ ...configuration, registers: [this.#registry] });
+    configuration: Omit<Configured<HistogramConfiguration<Label>>, 'buckets' | 'collect'>,
+    read: () => Iterable<Observations<Label>>,
+  ): void {
+    // oxlint-disable-next-line no-new -- the registry has it from now on
+    new CountedHistogram({ ...configuration, registers: [this.#registry] }, read);
   }
 
   /** Name, help and type of every metric, for docs/metrics.md. */

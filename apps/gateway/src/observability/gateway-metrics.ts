@@ -4,11 +4,12 @@
  */
 
 import type { PoolSnapshot } from '@roundhouse/transport';
-import type { Counter, Gauge, Histogram, Metrics } from '@roundhouse/process';
+import type { Metrics } from '@roundhouse/process';
 import type { AuditNumbers } from './audit-log.ts';
 import type { Cluster } from '../clusters/cluster.ts';
 import type { Exchange } from '../exchange.ts';
-import { verbLabel } from './verb-label.ts';
+import { exportRequests } from './export-requests.ts';
+import { RequestCounts, maxClusterLabels } from './request-counts.ts';
 
 export interface GatewayMetricsSources {
   readonly clusters: () => Iterable<Cluster>;
@@ -20,105 +21,31 @@ export interface GatewayMetricsSources {
   readonly audit: () => AuditNumbers | undefined;
 }
 
-/** Names beyond this are counted together: clusters that come and go must not grow the registry for ever. */
-const maxClusterLabels = 4_096;
-
 export class GatewayMetrics {
-  readonly #requests: Counter<'cluster' | 'verb' | 'code'>;
-  readonly #failures: Counter<'cluster' | 'error'>;
-  readonly #duration: Histogram<'cluster' | 'verb'>;
-  readonly #inFlight: Gauge;
-  readonly #longRunning: Gauge<'cluster' | 'verb'>;
-  readonly #received: Counter<'cluster'>;
-  readonly #sent: Counter<'cluster'>;
-  /** Bounded by `maxClusterLabels`. */
-  readonly #labels = new Set<string>();
+  readonly #requests = new RequestCounts();
 
   constructor(metrics: Metrics, sources: GatewayMetricsSources) {
-    this.#requests = metrics.counter({
-      name: 'roundhouse_gateway_requests_total',
-      help: 'Requests answered, by cluster, verb and status; code 499: the client went away.',
-      labelNames: ['cluster', 'verb', 'code'],
-    });
-    this.#failures = metrics.counter({
-      name: 'roundhouse_gateway_failures_total',
-      help: 'Requests that failed in the gateway or on the way to the cluster, by error code.',
-      labelNames: ['cluster', 'error'],
-    });
-    this.#duration = metrics.histogram({
-      name: 'roundhouse_gateway_request_duration_seconds',
-      help: 'Time from the head of a short request to the end of its answer.',
-      labelNames: ['cluster', 'verb'],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    });
-    this.#inFlight = metrics.gauge({
-      name: 'roundhouse_gateway_requests_in_flight',
-      help: 'Requests under way, long-running ones included.',
-    });
-    this.#longRunning = metrics.gauge({
-      name: 'roundhouse_gateway_long_running_requests',
-      help: 'Watches, logs and other long-running requests under way.',
-      labelNames: ['cluster', 'verb'],
-    });
-    this.#received = metrics.counter({
-      name: 'roundhouse_gateway_received_bytes_total',
-      help: 'Bytes of request bodies taken from clients.',
-      labelNames: ['cluster'],
-    });
-    this.#sent = metrics.counter({
-      name: 'roundhouse_gateway_sent_bytes_total',
-      help: 'Bytes of answers given to clients.',
-      labelNames: ['cluster'],
-    });
+    exportRequests(metrics, this.#requests);
     exportClusters(metrics, sources);
     exportPool(metrics, sources);
     exportAudit(metrics, sources);
   }
 
   requestStarted(): void {
-    this.#inFlight.inc();
+    this.#requests.started();
   }
 
   /** The request is known now. */
   longRunningStarted(exchange: Exchange): void {
-    this.#longRunning.inc(this.#who(exchange));
+    this.#requests.longRunning(exchange, 1);
   }
 
   longRunningEnded(exchange: Exchange): void {
-    this.#longRunning.dec(this.#who(exchange));
+    this.#requests.longRunning(exchange, -1);
   }
 
   requestEnded(exchange: Exchange, code: number, durationMs: number): void {
-    const { cluster, verb } = this.#who(exchange);
-    this.#inFlight.dec();
-    this.#requests.inc({ cluster, verb, code: String(code) });
-    if (exchange.error !== undefined) {
-      this.#failures.inc({ cluster, error: exchange.error.code });
-    }
-    if (exchange.route?.info.longRunning === false) {
-      this.#duration.observe({ cluster, verb }, durationMs / 1000);
-    }
-    if (exchange.bytesIn > 0) {
-      this.#received.inc({ cluster }, exchange.bytesIn);
-    }
-    this.#sent.inc({ cluster }, exchange.reply.bytesOut);
-  }
-
-  #who({ cluster, route }: Exchange): { cluster: string; verb: string } {
-    return { cluster: this.#clusterLabel(cluster), verb: verbLabel(route) };
-  }
-
-  #clusterLabel(cluster: Cluster | undefined): string {
-    if (cluster === undefined) {
-      return '';
-    }
-    if (!this.#labels.has(cluster.name)) {
-      if (this.#labels.size >= maxClusterLabels) {
-        return 'other';
-      }
-      this.#labels.add(cluster.name);
-    }
-    return cluster.name;
+    this.#requests.ended(exchange, code, durationMs);
   }
 }
 
