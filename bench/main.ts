@@ -17,6 +17,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cases } from './gateway/cases.ts';
+import type { Case } from './gateway/cases.ts';
 import { runGatewaySection } from './gateway/run.ts';
 import { renderPage } from './report/page.ts';
 import { renderPicture } from './report/picture.ts';
@@ -63,23 +64,19 @@ async function main(): Promise<void> {
     await write(await readResults(published.json), published);
     return;
   }
-  const interrupted = new AbortController();
-  process.once('SIGINT', () => interrupted.abort(new Error('interrupted')));
+  const ended = new AbortController();
+  for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15, SIGHUP: 1 })) {
+    process.once(signal, () => {
+      process.exitCode = 128 + number;
+      ended.abort();
+    });
+  }
   const asked = values.case.length === 0 ? cases : cases.filter(({ name }) => values.case.includes(name));
-  const rounds = positive('rounds', values.rounds, values.quick ? 1 : 3);
-  const seconds = positive('seconds', values.seconds, values.quick ? 0.5 : 1.5);
-  const results = await runGatewaySection({
-    cases: asked,
-    ...(values.contestant !== undefined && { only: values.contestant }),
-    baseline: values.baseline === undefined ? undefined : resolve(values.baseline),
-    profileFolder: values.profile === undefined ? undefined : resolve(values.profile),
-    rounds,
-    seconds,
-    environment: process.env,
-    signal: interrupted.signal,
-    onSample: (...sample) => say(sampleLine(...sample)),
-    report: say,
-  });
+  const results = await measure(asked, ended.signal);
+  if (results === undefined) {
+    say('Ended early: nothing was written, and nothing is left running.');
+    return;
+  }
   process.stdout.write(`\n${summaryTable(results)}\n`);
   const plain =
     !values.quick &&
@@ -96,6 +93,27 @@ async function main(): Promise<void> {
   if (lost) {
     say('Not every watch got its event.');
     process.exitCode = 1;
+  }
+}
+
+/** Undefined when it was ended; whatever it had started is gone by then. */
+async function measure(asked: readonly Case[], signal: AbortSignal): Promise<Results | undefined> {
+  try {
+    return await runGatewaySection({
+      cases: asked,
+      ...(values.contestant !== undefined && { only: values.contestant }),
+      baseline: values.baseline === undefined ? undefined : resolve(values.baseline),
+      profileFolder: values.profile === undefined ? undefined : resolve(values.profile),
+      rounds: positive('rounds', values.rounds, values.quick ? 1 : 3),
+      seconds: positive('seconds', values.seconds, values.quick ? 0.5 : 1.5),
+      environment: process.env,
+      signal,
+      onSample: (...sample) => say(sampleLine(...sample)),
+      report: say,
+    });
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
   }
 }
 

@@ -38,8 +38,7 @@ export const gatewayWithoutLog = variant({
 
 export const gatewayBare = variant({
   name: 'gateway, no log, no metrics',
-  setup:
-    'without a log, and with the counting calls of prom-client replaced by nothing; there is no such option',
+  setup: 'without a log, and with what counts requests replaced by nothing; there is no such option',
   nodeArgs: ['--import', withoutMetrics],
   args: ['--log-level', 'error'],
 });

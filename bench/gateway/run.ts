@@ -35,6 +35,7 @@ export interface GatewayRunOptions {
   /** Of load, per round and contestant. */
   readonly seconds: number;
   readonly environment: NodeJS.ProcessEnv;
+  /** Ends it: the run fails as soon as it can, and takes everything with it that it has started. */
   readonly signal: AbortSignal;
   /** Told of each sample. */
   readonly onSample: (result: string, contestant: string, round: number, sample: Sample) => void;
@@ -61,6 +62,8 @@ export async function runGatewaySection(options: GatewayRunOptions): Promise<Res
   const peers = await findPeers(options.environment, options.report);
   await using opened = await openRig(peers.nginx, options.profileFolder);
   await using load = new Worker<LoadHandlers>(join(import.meta.dirname, '../load/load-program.ts'));
+  // Most of the time is spent waiting for the load; without it everything comes to its end.
+  options.signal.addEventListener('abort', () => void load[Symbol.asyncDispose](), { once: true });
   const bench: Bench = {
     rig: opened.rig,
     load,
