@@ -1,6 +1,5 @@
 /** What is inside the containers of running pods: files, and what can be run. A container lives as long as its pod. */
 import { basicPrograms } from '../../streams/processes/programs.ts';
-import { shell } from '../../streams/processes/shell.ts';
 import { FileTree } from '../../streams/processes/file-tree.ts';
 import type { Program } from '../../streams/processes/program.ts';
 import type { ContainerContext } from '../../streams/processes/run-process.ts';
@@ -25,7 +24,7 @@ export class Containers implements Disposable {
 
   constructor(pods: Collection, programs: Readonly<Record<string, Program>>) {
     this.#pods = pods;
-    this.#programs = new Map([...basicPrograms, ['sh', shell], ['bash', shell], ...Object.entries(programs)]);
+    this.#programs = new Map([...basicPrograms, ...Object.entries(programs)]);
     this.#subscription = pods.onChange(() => this.#stopRemoved());
   }
 

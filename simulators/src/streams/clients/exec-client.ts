@@ -6,7 +6,7 @@
 import { ConnectionGone } from '../byte-connection.ts';
 import { readAll, type ByteSink, type ByteSource } from '../byte-pipe.ts';
 import type { SocketConnection } from '../socket-connection.ts';
-import type { TerminalSize } from '../processes/terminal.ts';
+import type { TerminalSize } from '../processes/program.ts';
 import type { RemoteCommandOptions } from '../remote-streams.ts';
 import { openUpgrade, type StreamTarget } from './open-upgrade.ts';
 import { openSpdyCommand, spdyAsk } from './spdy-command.ts';

@@ -38,16 +38,25 @@ export class FileTree {
     return entry.content;
   }
 
+  /** Throws unless there is room for so many bytes more. */
+  reserve(path: string, bytes: number): void {
+    if (this.#bytes + bytes > this.#maxBytes) throw new FileError(path, 'No space left on device');
+  }
+
   /** Makes the file or replaces it. */
-  write(path: string, content: Buffer, { mode = 0o644, modifiedAt = 0 }: Partial<FileEntry> = {}): void {
+  write(
+    path: string,
+    content: Buffer,
+    { mode = 0o644, modifiedAt = 0 }: Partial<Pick<FileEntry, 'mode' | 'modifiedAt'>> = {},
+  ): void {
     const at = normalized(path);
     const present = this.#entries.get(at);
     if (present?.kind === 'directory') throw new FileError(path, 'Is a directory');
     if (this.#entries.get(parentOf(at))?.kind !== 'directory')
       throw new FileError(path, 'No such file or directory');
-    const bytes = this.#bytes - (present?.content.length ?? 0) + content.length;
-    if (bytes > this.#maxBytes) throw new FileError(path, 'No space left on device');
-    this.#bytes = bytes;
+    const more = content.length - (present?.content.length ?? 0);
+    this.reserve(path, more);
+    this.#bytes += more;
     this.#entries.set(at, { kind: 'file', content, mode, modifiedAt });
   }
 

@@ -2,7 +2,17 @@
 
 import type { ByteSink, ByteSource } from '../byte-pipe.ts';
 import type { FileTree } from './file-tree.ts';
-import type { TerminalSize } from './terminal.ts';
+
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface ProcessTerminal {
+  readonly size: TerminalSize;
+  /** Told of ctrl-C instead of being killed by it, until it is disposed of. The last to come is the one that is told. */
+  onInterrupt(listener: () => void): Disposable;
+}
 
 export interface ProcessContext {
   /** The first is the name that the program was called by. */
@@ -11,7 +21,7 @@ export interface ProcessContext {
   readonly stdout: ByteSink;
   readonly stderr: ByteSink;
   /** Undefined without a terminal. */
-  readonly terminalSize: TerminalSize | undefined;
+  readonly terminal: ProcessTerminal | undefined;
   readonly files: FileTree;
   readonly hostname: string;
   /** Where relative paths begin. */

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ByteSource } from '../byte-pipe.ts';
 import { resolvePath } from './file-tree.ts';
 import { print, type ProcessContext, type Program } from './program.ts';
+import { shell } from './shell.ts';
+import { tar } from './tar.ts';
 
 const echo: Program = async ({ args, stdout }) => {
   const [flag, ...rest] = args.slice(1);
@@ -63,13 +65,35 @@ const sleepFor: Program = async ({ args, signal }) => {
   return 0;
 };
 
-const stty: Program = async ({ args, stdout, stderr, terminalSize }) => {
+const stty: Program = async ({ args, stdout, stderr, terminal }) => {
   if (args[1] !== 'size') return 1;
-  if (terminalSize === undefined) {
+  if (terminal === undefined) {
     await print(stderr, 'stty: standard input: Not a tty\n');
     return 1;
   }
-  await print(stdout, `${terminalSize.rows} ${terminalSize.columns}\n`);
+  await print(stdout, `${terminal.size.rows} ${terminal.size.columns}\n`);
+  return 0;
+};
+
+/** `head -c N`. */
+const head: Program = async ({ args, stdin, stdout }) => {
+  let left = count(args[args.indexOf('-c') + 1]);
+  while (left > 0) {
+    const bytes = await stdin.read();
+    if (bytes === undefined) break;
+    await stdout.write(bytes.subarray(0, left));
+    left -= bytes.length;
+  }
+  return 0;
+};
+
+/** `tail -c+N`: from the N-th byte on. */
+const tail: Program = async ({ args, stdin, stdout }) => {
+  let skip = Math.max(0, count(/^-c\+(\d+)$/.exec(args[1] ?? '')?.[1]) - 1);
+  for (let bytes = await stdin.read(); bytes !== undefined; bytes = await stdin.read()) {
+    await stdout.write(bytes.subarray(skip));
+    skip = Math.max(0, skip - bytes.length);
+  }
   return 0;
 };
 
@@ -129,7 +153,12 @@ export const basicPrograms: readonly (readonly [name: string, program: Program])
   ['linger', linger],
   ['sleep', sleepFor],
   ['stty', stty],
+  ['head', head],
+  ['tail', tail],
   ['wc', wc],
+  ['tar', tar],
+  ['sh', shell],
+  ['bash', shell],
   ['test', test],
   ['ls', ls],
   ['mkdir', mkdir],

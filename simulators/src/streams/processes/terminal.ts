@@ -4,29 +4,26 @@
  */
 
 import { BytePipe, type ByteSink, type ByteSource } from '../byte-pipe.ts';
-
-export interface TerminalSize {
-  readonly columns: number;
-  readonly rows: number;
-}
+import type { ProcessTerminal, TerminalSize } from './program.ts';
 
 const key = { interrupt: 3, endOfInput: 4, backspace: 8, newline: 10, enter: 13, delete: 127 } as const;
 /** Of one line. */
 const maxLineBytes = 4096;
 
-export class Terminal {
+export class Terminal implements ProcessTerminal {
   /** What the process reads. */
   readonly input = new BytePipe();
   /** What the process writes to. */
   readonly output: ByteSink;
   readonly #screen: ByteSink;
-  readonly #interrupted: () => void;
+  /** The last one is told of ctrl-C. */
+  readonly #interrupted: (() => void)[];
   #line: number[] = [];
   #size: TerminalSize = { columns: 80, rows: 24 };
 
   constructor(screen: ByteSink, interrupted: () => void) {
     this.#screen = screen;
-    this.#interrupted = interrupted;
+    this.#interrupted = [interrupted];
     this.output = {
       write: async (bytes) => screen.write(withReturns(bytes)),
       end: async () => {},
@@ -35,6 +32,16 @@ export class Terminal {
 
   get size(): TerminalSize {
     return this.#size;
+  }
+
+  onInterrupt(listener: () => void): Disposable {
+    this.#interrupted.push(listener);
+    return {
+      [Symbol.dispose]: () => {
+        const index = this.#interrupted.lastIndexOf(listener);
+        if (index > 0) this.#interrupted.splice(index, 1);
+      },
+    };
   }
 
   /** To the end of what is typed. */
@@ -73,7 +80,7 @@ export class Terminal {
       case key.interrupt:
         this.#line = [];
         await this.#screen.write(Buffer.from('^C\r\n'));
-        return this.#interrupted();
+        return this.#interrupted.at(-1)?.();
       case key.endOfInput:
         if (this.#line.length === 0) await this.input.end();
         return undefined;
