@@ -7,6 +7,7 @@ import { applyCases } from './cases/apply.ts';
 import { customResourceCases } from './cases/custom-resources.ts';
 import { deletionCases } from './cases/deletion.ts';
 import { discoveryCases } from './cases/discovery.ts';
+import { escalationCases } from './cases/escalation.ts';
 import { eventCases } from './cases/events.ts';
 import { garbageCollectionCases } from './cases/garbage-collection.ts';
 import { impersonationCases } from './cases/impersonation.ts';
@@ -28,6 +29,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...deletionCases,
   ...garbageCollectionCases,
   ...roleCases,
+  ...escalationCases,
   ...impersonationCases,
   ...accessReviewCases,
   ...eventCases,

@@ -32,6 +32,8 @@ export interface WriteOptions {
   readonly manager?: string;
   /** That the write comes through. Default: `status` for the scope `status`, else none. */
   readonly subresource?: string;
+  /** Has the last word on what would be stored, by throwing. `previous` on update. */
+  readonly guard?: (next: KubeObject, previous: KubeObject | undefined) => void;
 }
 
 export interface ApplyOptions extends WriteOptions {
@@ -114,6 +116,7 @@ export class ObjectStore {
       ...(definition.hasStatus || definition.custom ? { generation: 1 } : {}),
     });
     const ready = record(this.#admit(definition, fresh, undefined));
+    options.guard?.(ready, undefined);
     const key = objectKey(namespaceOf(ready), name);
     if (this.collection(definition).get(key) !== undefined) throw ApiError.alreadyExists(definition, name);
     return options.dryRun === true ? ready : this.#put(definition, key, ready);
@@ -155,6 +158,7 @@ export class ObjectStore {
     );
     const kept = { ...scoped, metadata: withSystemFields(current, scoped, specChanged) };
     const ready = record(current, this.#admit(definition, kept, current));
+    options.guard?.(ready, current);
     if (options.dryRun === true || equalJson(ready, current))
       return options.dryRun === true ? ready : current;
     const key = objectKey(namespace, name);

@@ -1,5 +1,6 @@
 /** create, update and patch, on objects and on their status. */
 import { ApiError } from '../api-error.ts';
+import { escalationGuard } from '../authorization/escalation.ts';
 import { contentType, header, readBody } from '../exchange.ts';
 import { isJsonObject } from '../json.ts';
 import type { Json } from '../json.ts';
@@ -156,8 +157,10 @@ function inNamespace({ definition, info }: ResourceExchange, object: KubeObject)
 }
 
 export function writeOptions(exchange: ResourceExchange): WriteOptions & { readonly manager: string } {
-  const { info, query } = exchange;
+  const { caller, cluster, definition, info, query } = exchange;
+  const guard = escalationGuard(cluster, definition, caller);
   return {
+    ...(guard === undefined ? {} : { guard }),
     scope: info.subresource === 'status' ? 'status' : 'main',
     dryRun: isDryRun(query),
     manager: managerName(exchange),
