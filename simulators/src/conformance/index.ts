@@ -11,6 +11,7 @@ import { escalationCases } from './cases/escalation.ts';
 import { eventCases } from './cases/events.ts';
 import { garbageCollectionCases } from './cases/garbage-collection.ts';
 import { impersonationCases } from './cases/impersonation.ts';
+import { leaseCases } from './cases/leases.ts';
 import { openApiCases } from './cases/openapi.ts';
 import { roleCases } from './cases/roles.ts';
 import { subresourceCases } from './cases/subresources.ts';
@@ -33,4 +34,5 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...impersonationCases,
   ...accessReviewCases,
   ...eventCases,
+  ...leaseCases,
 ];

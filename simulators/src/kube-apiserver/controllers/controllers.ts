@@ -12,6 +12,7 @@ import { GarbageCollector } from './garbage-collector.ts';
 import { Kubelet } from './kubelet.ts';
 import type { KubeletOptions } from './kubelet.ts';
 import { NamespaceController } from './namespace-controller.ts';
+import { NodeHeartbeats } from './node-heartbeats.ts';
 import { ReplicaSetController } from './replica-set-controller.ts';
 import { RoleAggregator } from './role-aggregator.ts';
 
@@ -31,6 +32,7 @@ export class Controllers implements Disposable {
     const resources = new DisposableStack();
     const recorder = new EventRecorder(cluster);
     const kubelet = resources.use(new Kubelet(cluster, recorder, options));
+    const heartbeats = resources.use(new NodeHeartbeats(cluster));
     const controllers = new Controllers(
       [
         new NamespaceController(cluster),
@@ -38,6 +40,7 @@ export class Controllers implements Disposable {
         new DeploymentController(cluster, recorder),
         new ReplicaSetController(cluster, recorder),
         kubelet,
+        heartbeats,
         new EndpointSliceController(cluster),
         new RoleAggregator(cluster),
         new GarbageCollector(cluster),
