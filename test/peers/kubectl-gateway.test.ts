@@ -101,10 +101,7 @@ for (const minor of kubectlMinors) {
       assert.match(await fail('--context beta get cm roundtrip'), /NotFound/);
       assert.match(await run('--context alpha delete cm roundtrip'), /configmap "roundtrip" deleted/);
       assert.match(await fail('--context alpha get cm roundtrip'), /configmaps "roundtrip" not found/);
-      assert.match(
-        await fail('--context alpha exec deploy/signals -- true'),
-        /not supported by the gateway yet/,
-      );
+      assert.equal(await run('--context alpha exec deploy/signals -- echo choo'), 'choo\n');
 
       const transports = await transportsOf(demo.adminUrl);
       assert.deepEqual(

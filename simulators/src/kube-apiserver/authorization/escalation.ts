@@ -116,7 +116,7 @@ const everything: readonly PolicyRule[] = [
 
 /** A line for each resource, with all verbs, in order. */
 function describe(rules: readonly PolicyRule[]): string {
-  const byResource = Map.groupBy(rules, ({ verbs: _, ...what }) => JSON.stringify(what));
+  const byResource = Map.groupBy(rules, (rule) => JSON.stringify({ ...rule, verbs: [] }));
   const lines = [...byResource.values()].map((same) => {
     const [first] = same;
     const parts = Object.entries({
