@@ -20,14 +20,11 @@ test('each node renews its lease every ten seconds, and the lease goes with the 
     [at(first, 'spec', 'holderIdentity'), at(first, 'spec', 'leaseDurationSeconds')],
     ['test-node-1', 40],
   );
-  const renewed = () => Date.parse(String(at(server.store.get(lease), 'spec', 'renewTime')));
-  const times = [renewed()];
-  for (let round = 0; round < 2; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     clock.advance(10_000);
-    times.push(renewed());
+    const renewedAt = Date.parse(String(at(server.store.get(lease), 'spec', 'renewTime')));
+    assert.ok(clock.now() - renewedAt < 10_000, `round ${round}`);
   }
-  const [start = 0, , end = 0] = times;
-  assert.ok(end - start >= 10_000 && end - start <= 20_000, String(end - start));
   server.store.delete({ apiVersion: 'v1', kind: 'Node', name: 'test-node-1' });
   await settle(clock);
   assert.equal(server.store.get(lease), undefined);
