@@ -35,6 +35,12 @@ export {
   type SwitchedConnection,
   type UpgradeAsk,
 } from './streams/clients/open-upgrade.ts';
+export {
+  ForwardedConnection,
+  PortForwardClient,
+  type PortForwardRequest,
+} from './streams/clients/port-forward-client.ts';
+export type { PodConnection, PodServer } from './streams/pod-servers/pod-connection.ts';
 export type { ProcessContext, Program } from './streams/processes/program.ts';
 export type { StreamEnding } from './streams/server/stream-ending.ts';
 export { SocketConnection } from './streams/socket-connection.ts';

@@ -6,6 +6,7 @@ import type { RecordedConnection } from '../recorded-connection.ts';
 import type { HttpProtocol, RecordedRequest } from '../recorded-request.ts';
 import { RecordingServer } from '../recording-server.ts';
 import type { RecordingTlsOptions } from '../recording-tls.ts';
+import type { PodServer } from '../streams/pod-servers/pod-connection.ts';
 import type { Program } from '../streams/processes/program.ts';
 import { AggregatedDiscovery } from './aggregated-discovery.ts';
 import { Authentication } from './authentication.ts';
@@ -54,6 +55,8 @@ export interface KubeApiserverOptions {
   readonly podStopMs?: number;
   /** What containers can run beside the programs that all have, by name. */
   readonly programs?: Readonly<Record<string, Program>>;
+  /** What listens in pods beside the servers that all have (7: echo, 80 and 8080: HTTP, 9000: resets every third), by port. */
+  readonly podServers?: Readonly<Record<number, PodServer>>;
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free one. */
@@ -99,7 +102,8 @@ export class KubeApiserver implements AsyncDisposable {
     const objects = new ObjectStore({ clock, historyLimit, controllers });
     resources.use(CustomResources.start(registry, objects));
     const logs = resources.use(new LogBooks(objects.collection(pods), 5000));
-    const containers = resources.use(new Containers(objects.collection(pods), options.programs ?? {}));
+    const { programs = {}, podServers: servers = {} } = options;
+    const containers = resources.use(new Containers(objects.collection(pods), { programs, servers }));
     const { version = 'v1.35.2' } = options;
     const cluster: ClusterState = {
       name: options.name,

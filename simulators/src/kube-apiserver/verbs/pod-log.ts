@@ -5,6 +5,7 @@ import { at, listAt, textAt } from '../json.ts';
 import { nameOf } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import type { LogLine } from '../logs/log-book.ts';
+import { nextChange } from '../logs/next-change.ts';
 import { chooseContainer } from './choose-container.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
 
@@ -56,17 +57,6 @@ export async function servePodLog(exchange: ResourceExchange): Promise<void> {
     if (open && book.from(next).length === 0) await nextChange(book, reply.closed);
   }
   await reply.end();
-}
-
-async function nextChange(
-  book: { onChange(listener: () => void): Disposable },
-  closed: AbortSignal,
-): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  using _subscription = book.onChange(resolve);
-  closed.addEventListener('abort', () => resolve(), { once: true, signal: closed });
-  if (closed.aborted) return;
-  await promise;
 }
 
 function refuseWaiting(pod: KubeObject, container: string): void {

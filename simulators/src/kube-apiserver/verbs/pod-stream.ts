@@ -3,15 +3,19 @@
  * together. What runs afterwards is in streams/.
  */
 import { channelProtocols, unnamedProtocol } from '../../streams/channels.ts';
-import { runCommand, type ContainerContext } from '../../streams/processes/run-process.ts';
+import { runAs, runCommand } from '../../streams/processes/run-process.ts';
 import type { RemoteCommandOptions, RemoteStreams } from '../../streams/remote-streams.ts';
 import { negotiate, type Agreement, type Offer } from '../../streams/server/negotiate.ts';
+import { portForwardProtocol, servePortForward, tunnelProtocol } from '../../streams/server/port-forward.ts';
 import { spdyCommandProtocols, SpdyRemoteStreams } from '../../streams/server/spdy-remote-command.ts';
 import { WebSocketRemoteStreams } from '../../streams/server/websocket-remote-command.ts';
+import { WebSocketConnection } from '../../streams/websocket/connection.ts';
+import { WebSocketTunnel } from '../../streams/websocket/tunnel.ts';
 import { ApiError } from '../api-error.ts';
+import { attachTo } from '../containers/attach.ts';
 import { requireAccess } from '../authorization/authorizer.ts';
 import { listAt, objectAt, textAt } from '../json.ts';
-import { nameOf } from '../kube-object.ts';
+import { nameOf, namespaceOf } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { chooseContainer } from './choose-container.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
@@ -43,16 +47,19 @@ export async function servePodStream(
   const pod = cluster.objects.get(definition, info.namespace, info.name);
   if (textAt(pod, 'spec', 'nodeName') === '')
     throw ApiError.badRequest(`pod ${nameOf(pod)} does not have a host assigned`);
-  if (subresource === 'portforward') throw ApiError.badRequest('not yet');
-  await serveCommand(exchange, pod);
+  await (subresource === 'portforward'
+    ? servePorts(exchange, pod)
+    : serveCommand(exchange, pod, subresource));
 }
 
-async function serveCommand(exchange: ResourceExchange, pod: KubeObject): Promise<void> {
-  const { cluster, query, reply, wire } = exchange;
+async function serveCommand(
+  exchange: ResourceExchange,
+  pod: KubeObject,
+  subresource: 'exec' | 'attach',
+): Promise<void> {
+  const { cluster, query, reply } = exchange;
   const name = chooseContainer(pod, query.get('container') ?? '');
-  const agreement = negotiate((field) => wire.request.headerValues(field), commandOffer);
-  if (wire.upgrade === undefined || agreement === undefined)
-    throw ApiError.badRequest('Upgrade request required');
+  const agreement = agree(exchange, commandOffer);
   const running = isRunning(pod, name);
   const translated = agreement.kind === 'switch' && agreement.protocol === 'v5.channel.k8s.io';
   if (!running && !translated) return reply.send(500, 'text/plain; charset=utf-8', notFound(name));
@@ -70,8 +77,45 @@ async function serveCommand(exchange: ResourceExchange, pod: KubeObject): Promis
     await streams.finish({ kind: 'failed', message: `unable to upgrade connection: ${notFound(name)}` });
     return;
   }
-  const container: ContainerContext = cluster.containers.of(pod, name);
-  await runCommand(streams, { command: query.getAll('command'), tty: options.tty }, container);
+  const { tty } = options;
+  const container = cluster.containers.of(pod, name);
+  if (subresource === 'exec')
+    return runCommand(streams, { command: query.getAll('command'), tty }, container);
+  const program = attachTo(cluster.logs.of(namespaceOf(pod), nameOf(pod), name), cluster.clock);
+  await runAs(streams, { program, command: [], tty }, container);
+}
+
+async function servePorts(exchange: ResourceExchange, pod: KubeObject): Promise<void> {
+  const { cluster, reply } = exchange;
+  const agreement = agree(exchange, {
+    spdy: [portForwardProtocol],
+    webSocket: [tunnelProtocol],
+    unnamed: false,
+  });
+  if (agreement.kind === 'refuse') return refuse(exchange, agreement);
+  if (textAt(pod, 'status', 'phase') !== 'Running') {
+    const why = `pod not found ("${nameOf(pod)}_${namespaceOf(pod)}")\n`;
+    return reply.send(500, 'text/plain; charset=utf-8', why);
+  }
+  const connection = reply.switchProtocols(agreement.fields);
+  if (connection === undefined) return;
+  const below =
+    agreement.via === 'spdy'
+      ? connection
+      : new WebSocketTunnel(new WebSocketConnection(connection, 'server'), connection);
+  await servePortForward(below, {
+    ...cluster.containers.listenersIn(pod),
+    pod: pod.metadata.uid ?? '',
+    streamCreationTimeoutMs,
+  });
+}
+
+/** Throws BadRequest when no switch is asked for, or none that is known. */
+function agree({ wire }: ResourceExchange, offer: Offer): Agreement {
+  const agreement = negotiate((field) => wire.request.headerValues(field), offer);
+  if (wire.upgrade === undefined || agreement === undefined)
+    throw ApiError.badRequest('Upgrade request required');
+  return agreement;
 }
 
 async function openStreams(

@@ -1,7 +1,7 @@
 /** `sh`: runs a script (`-c`), or what it reads line by line, with a prompt on a terminal. */
 
 import { BytePipe, readAll, type ByteSink, type ByteSource } from '../byte-pipe.ts';
-import { resolvePath } from './file-tree.ts';
+import { FileError, resolvePath } from './file-tree.ts';
 import { LineSource } from './line-source.ts';
 import { runProgram } from './process-end.ts';
 import { print, programNamed, type ProcessContext, type Program } from './program.ts';
@@ -85,26 +85,38 @@ class ShellState {
     let input = stdin;
     for (const [index, command] of commands.entries()) {
       const next = index === commands.length - 1 ? undefined : new BytePipe();
-      const before = input;
       const context: ProcessContext = {
         ...this.#context,
         directory: this.#directory,
-        stdin: before,
+        stdin: input,
         stdout: next ?? this.#context.stdout,
         signal,
       };
-      const alone = commands.length === 1;
       codes.push(
-        this.#runCommand(command, context, alone).finally(async () => {
-          await next?.end();
-          // What the next command has left unread is of no use to the one before it.
-          if (before instanceof BytePipe && before !== stdin) before.close();
-        }),
+        this.#runMember(command, context, { alone: commands.length === 1, first: index === 0, next }),
       );
       input = next ?? stdin;
     }
     const [code = 0] = (await Promise.all(codes)).toReversed();
     return interrupted.signal.aborted ? exitCode.interrupted : code;
+  }
+
+  async #runMember(
+    command: ShellCommand,
+    context: ProcessContext,
+    place: { readonly alone: boolean; readonly first: boolean; readonly next: BytePipe | undefined },
+  ): Promise<number> {
+    try {
+      return await this.#runCommand(command, context, place.alone);
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error;
+      await print(context.stderr, `sh: ${error.message}\n`);
+      return 1;
+    } finally {
+      await place.next?.end();
+      // What it has left unread is of no use to the one before it.
+      if (!place.first && context.stdin instanceof BytePipe) context.stdin.close();
+    }
   }
 
   /** `alone`: it may change the shell itself, which the commands of a pipeline cannot. */
@@ -125,7 +137,7 @@ class ShellState {
       return exitCode.notFound;
     }
     const { stdin, stdout, stderr } = redirected;
-    return runProgram(program, { ...context, args, stdin, stdout, stderr });
+    return await runProgram(program, { ...context, args, stdin, stdout, stderr });
   }
 
   #builtIn(args: readonly string[], alone: boolean): number | undefined {
