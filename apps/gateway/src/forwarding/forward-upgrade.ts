@@ -11,7 +11,7 @@ import { GatewayError } from '../errors.ts';
 import { speaksWithOwnCredential } from '../identity/outgoing-identity.ts';
 import { forEachField } from '../listener/field-list.ts';
 import type { FrontRequest } from '../listener/front-request.ts';
-import type { UpgradeReply } from '../listener/upgrade-reply.ts';
+import type { SessionSide, UpgradeReply } from '../listener/upgrade-reply.ts';
 import type { OpenSessions } from '../sessions/open-sessions.ts';
 import { Session } from '../sessions/session.ts';
 import { refusalOfAnswer } from './answer-refusal.ts';
@@ -67,12 +67,7 @@ export async function forwardUpgrade(
     passOn(answer, forwarding);
     return { error: undefined, bytesIn: 0, upstreamAuditId };
   }
-  refuseUnaskedStreamProtocol(answer, headers, cluster.name);
-  if (reply.closed) {
-    answer.reset();
-    throw clientGone();
-  }
-  const side = reply.switchProtocols(protocolIn(answer, protocol), switchedFields(answer, request));
+  const side = switchClient(answer, headers, forwarding);
   const relay = new SessionRelay(
     side,
     answer,
@@ -88,6 +83,24 @@ export async function forwardUpgrade(
   relay.start();
   const error = await relay.over;
   return { error, bytesIn: relay.bytesIn, upstreamAuditId };
+}
+
+/** The cluster's side ends with whatever goes wrong here: nobody else has it. */
+function switchClient(
+  answer: SwitchedAnswer,
+  asked: readonly string[],
+  { request, reply, cluster, protocol }: UpgradeForwarding,
+): SessionSide {
+  try {
+    refuseUnaskedStreamProtocol(answer, asked, cluster.name);
+    if (reply.closed) {
+      throw clientGone();
+    }
+    return reply.switchProtocols(protocolIn(answer, protocol), switchedFields(answer, request));
+  } catch (error) {
+    answer.reset();
+    throw error;
+  }
 }
 
 function factsOf({ id, caller, subject, cluster, route, protocol }: UpgradeForwarding): Session['facts'] {

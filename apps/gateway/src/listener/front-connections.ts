@@ -9,6 +9,8 @@ import type { Socket } from 'node:net';
 interface Http1Connection {
   active: number;
   idleSince: number;
+  /** Waits for `active` to become 0. */
+  next: (() => void) | undefined;
 }
 
 interface Http2Connection {
@@ -55,14 +57,17 @@ export class FrontConnections implements Disposable {
     this.#byPeer.set(peer, socket);
     socket.once('close', () => {
       this.#sockets.delete(socket);
-      this.#byPeer.delete(peer);
+      // A new connection may have the same other end by now.
+      if (this.#byPeer.get(peer) === socket) {
+        this.#byPeer.delete(peer);
+      }
       this.#checkDrained();
     });
   }
 
   /** A socket on which HTTP/1.1 is spoken. */
   http1Opened(socket: Socket): void {
-    this.#http1.set(socket, { active: 0, idleSince: performance.now() });
+    this.#http1.set(socket, { active: 0, idleSince: performance.now(), next: undefined });
     socket.once('close', () => this.#http1.delete(socket));
   }
 
@@ -78,6 +83,21 @@ export class FrontConnections implements Disposable {
     if (connection !== undefined) {
       connection.active -= 1;
       connection.idleSince = performance.now();
+      if (connection.active === 0) {
+        const { next } = connection;
+        connection.next = undefined;
+        next?.();
+      }
+    }
+  }
+
+  /** Calls back when no request is under way on it: at once, or later; not when it is closed before. Once a connection. */
+  whenAnswered(socket: Socket, callback: () => void): void {
+    const connection = this.#http1.get(socket);
+    if (connection === undefined || connection.active === 0) {
+      callback();
+    } else {
+      connection.next = callback;
     }
   }
 

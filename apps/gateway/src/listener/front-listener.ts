@@ -5,10 +5,11 @@
 
 import { constants } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import type { Http2SecureServer, Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Server as NetServerClass } from 'node:net';
 import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import { authorityOf, isLoopbackHost, listen } from '@roundhouse/process';
@@ -181,10 +182,16 @@ function attach(
     serve(incoming, new Http1Reply(response, () => connections.draining), expectsContinue);
   };
   /** The parser has let go of the connection: it is the answer's, or the session's that it becomes. */
-  const receiveAlone = (incoming: IncomingMessage, socket: Socket, head: Buffer): void => {
-    connections.requestStarted(socket);
-    socket.once('close', () => connections.requestEnded(socket));
-    serve(incoming, new Http1UpgradeReply(socket, head, () => connections.reset(socket)), false);
+  const receiveAlone = (incoming: IncomingMessage, head: Buffer): void => {
+    // Of a request with a body Node.js gives a stream in its place. Such a request is refused, on the connection itself.
+    const { socket } = incoming;
+    const reply = new Http1UpgradeReply(socket, head, () => connections.reset(socket));
+    // It may have come right behind requests that are not answered yet, and would be answered in the middle of that.
+    connections.whenAnswered(socket, () => {
+      connections.requestStarted(socket);
+      socket.once('close', () => connections.requestEnded(socket));
+      serve(incoming, reply, false);
+    });
   };
   const secure = 'setSecureContext' in server;
   // Node.js would drop fields beyond its limit without a word; they are counted where they are read.
@@ -197,8 +204,10 @@ function attach(
     connectionsCheckingInterval,
     requestTimeout,
     keepAliveTimeout,
-    // Any other offer is not taken up, which is what the request says then: it is answered as it stands.
-    shouldUpgradeCallback: ({ headers }: IncomingMessage) => relayedProtocolIn(headers.upgrade) !== undefined,
+    // Any other offer is not taken up, which is what the request says then: it is answered as it stands. So is one that
+    // comes with a body, for which the parser must stay.
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) =>
+      relayedProtocolIn(headers.upgrade) !== undefined && !announcesBody(headers),
   });
   server.on('connection', (socket: Socket) => {
     connections.socketOpened(socket);
@@ -215,13 +224,19 @@ function attach(
   server.on('session', (session) => connections.sessionOpened(session));
   server.on('request', (incoming, response) => receive(incoming, response, false));
   server.on('checkContinue', (incoming, response) => receive(incoming, response, true));
-  server.on('upgrade', receiveAlone);
-  server.on('connect', (incoming: Incoming, response: Socket | Http2ServerResponse, head: Buffer) => {
+  server.on('upgrade', (incoming: IncomingMessage, _stream: Duplex, head: Buffer) =>
+    receiveAlone(incoming, head),
+  );
+  server.on('connect', (incoming: Incoming, response: Duplex | Http2ServerResponse, head: Buffer) => {
     if ('stream' in response) {
       serve(incoming, new Http2UpgradeReply(response.stream), false);
     } else if (!('stream' in incoming)) {
-      receiveAlone(incoming, response, head);
+      receiveAlone(incoming, head);
     }
   });
   server.on('clientError', answerBrokenHead);
+}
+
+function announcesBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

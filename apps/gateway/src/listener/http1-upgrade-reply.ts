@@ -48,7 +48,7 @@ export class Http1UpgradeReply implements UpgradeReply {
   }
 
   get closed(): boolean {
-    return this.#ended || this.#over || this.#socket.destroyed;
+    return this.#ended || this.#over || !this.#socket.writable;
   }
 
   get status(): number {

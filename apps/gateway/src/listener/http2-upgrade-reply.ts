@@ -1,6 +1,5 @@
 /** WebSockets over HTTP/2 (RFC 8441): the stream of an extended CONNECT is the connection. */
 
-import { constants } from 'node:http2';
 import type { ServerHttp2Stream } from 'node:http2';
 import { Http2Reply } from './http2-reply.ts';
 import type { SessionSide, UpgradeReply } from './upgrade-reply.ts';
@@ -23,11 +22,8 @@ export class Http2UpgradeReply extends Http2Reply implements UpgradeReply {
     this.onClosed = undefined;
     this.onDrain = undefined;
     this.start(200, fields);
-    return {
-      socket: stream,
-      // What RST is over TCP (RFC 8441, section 5).
-      reset: () => stream.close(constants.NGHTTP2_CANCEL),
-    };
+    // RST_STREAM is what RST is over TCP (RFC 8441, section 5).
+    return { socket: stream, reset: () => this.reset() };
   }
 
   relayed(bytes: number): void {

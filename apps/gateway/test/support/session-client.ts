@@ -1,6 +1,6 @@
 /** A client that asks for an upgrade and then sends and receives bytes as they are. One connection each. */
 
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { dial } from './clients.ts';
 
 export interface SessionRequest {
@@ -15,7 +15,7 @@ export interface SessionRequest {
 
 export const execPath = '/clusters/alpha/api/v1/namespaces/web/pods/p/exec?command=ls';
 /** The key of RFC 6455, section 1.3. */
-export const webSocketKey = 'dGhlIHNhbXBsZSBub25jZQ==';
+const webSocketKey = 'dGhlIHNhbXBsZSBub25jZQ==';
 
 const fieldsOf = {
   'SPDY/3.1': ['Upgrade: SPDY/3.1', 'X-Stream-Protocol-Version: v4.channel.k8s.io', 'Content-Length: 0'],
@@ -26,6 +26,14 @@ const fieldsOf = {
     'Sec-WebSocket-Protocol: v5.channel.k8s.io, v4.channel.k8s.io',
   ],
 } as const;
+
+/** What a client writes to ask for an upgrade. */
+export function sessionHead(base: string, request: SessionRequest = {}): string {
+  const { protocol = 'SPDY/3.1', path = execPath, fields = [] } = request;
+  const { method = protocol === 'SPDY/3.1' ? 'POST' : 'GET' } = request;
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${new URL(base).host}`, 'Connection: Upgrade'];
+  return `${[...lines, ...fieldsOf[protocol], ...fields].join('\r\n')}\r\n\r\n`;
+}
 
 export class SessionClient implements Disposable {
   readonly socket: Socket;
@@ -60,15 +68,32 @@ export class SessionClient implements Disposable {
   }
 
   static async open(base: string, request: SessionRequest = {}): Promise<SessionClient> {
-    const { protocol = 'SPDY/3.1', path = execPath, fields = [], early = '' } = request;
-    const { method = protocol === 'SPDY/3.1' ? 'POST' : 'GET' } = request;
-    const client = new SessionClient(await dial(base));
-    const lines = [`${method} ${path} HTTP/1.1`, `Host: ${new URL(base).host}`, 'Connection: Upgrade'];
-    client.socket.write(
-      `${[...lines, ...fieldsOf[protocol], ...fields].join('\r\n')}\r\n\r\n${early}`,
-      'latin1',
-    );
+    const client = await SessionClient.dial(base);
+    client.write(sessionHead(base, request) + (request.early ?? ''));
     return client;
+  }
+
+  /** Has asked for nothing yet. */
+  static async dial(base: string): Promise<SessionClient> {
+    return new SessionClient(await dial(base));
+  }
+
+  /** Strings as latin1. */
+  write(bytes: string | Buffer): boolean {
+    return this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+  }
+
+  /** Ends our direction in good order. */
+  end(): void {
+    this.socket.end();
+  }
+
+  /** Breaks it off with RST, also under TLS. */
+  reset(): void {
+    const bare: unknown = Reflect.get(this.socket, '_parent');
+    if (bare instanceof Socket) bare.resetAndDestroy();
+    else this.socket.resetAndDestroy();
+    this.socket.destroy();
   }
 
   /** Everything that came, the head of the answer included; latin1. */

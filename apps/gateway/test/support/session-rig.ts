@@ -1,4 +1,4 @@
-/** A gateway whose cluster `alpha` answers requests for upgrades as a test says. */
+/** A gateway whose cluster `alpha` answers requests for upgrades as a test says; `plain` is the rig's recorded one. */
 
 import type { TestContext } from 'node:test';
 import { UpgradeServer } from '@roundhouse/simulators';
@@ -13,6 +13,9 @@ export async function openSessions(
 ): Promise<Rig & { readonly server: UpgradeServer }> {
   const upgrades = await UpgradeServer.listen({ tls: upstreamTls, ...server });
   t.after(() => upgrades[Symbol.asyncDispose]());
-  const rig = await openRig(t, { contexts: () => ({ alpha: contextFor(upgrades) }), ...options });
+  const rig = await openRig(t, {
+    contexts: (upstream) => ({ alpha: contextFor(upgrades), plain: contextFor(upstream) }),
+    ...options,
+  });
   return { ...rig, server: upgrades };
 }
