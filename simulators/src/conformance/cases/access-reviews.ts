@@ -108,6 +108,15 @@ export const accessReviewCases: readonly ConformanceCase[] = [
       assert.deepEqual(await self({ ...pods('default', 'get'), nonResourceAttributes: path }), [
         ['spec.nonResourceAttributes', 'cannot be specified in combination with resourceAttributes'],
       ]);
+      const named = await call(target, 'POST', `${root}/selfsubjectaccessreviews`, {
+        body: {
+          apiVersion: `${group}/v1`,
+          kind: 'SelfSubjectAccessReview',
+          metadata: { name: 'mine' },
+          spec: pods('default', 'get'),
+        },
+      });
+      assert.deepEqual(causesOf(named), [['metadata', 'must be empty']]);
       const other = await ask(target, 'SubjectAccessReview', { nonResourceAttributes: path });
       assert.deepEqual(causesOf(other), [['spec.user', 'at least one of user or group must be specified']]);
     },

@@ -109,6 +109,39 @@ export const escalationCases: readonly ConformanceCase[] = [
       }),
   },
   {
+    name: 'who may escalate roles puts anything into them',
+    run: async (target) =>
+      inNamespace(target, async (namespace) => {
+        const escalates = { apiGroups: [rbac], resources: ['roles'], verbs: ['create', 'escalate'] };
+        await grant(target, namespace, [escalates, readsPods]);
+        await untilAllowed(target, podsIn(namespace));
+        const everything = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+        const made = await attempt(target, 'POST', rolesIn(namespace), role('everything', everything));
+        assert.deepEqual(made, [201, '']);
+      }),
+  },
+  {
+    name: 'finalizers of a role are taken away by whoever may write it, and nothing else of it by who has less than it holds',
+    run: async (target) =>
+      inNamespace(target, async (namespace) => {
+        await grant(target, namespace, [mayWriteRoles, readsPods]);
+        const held = {
+          ...role('held', [{ ...readsPods, resources: ['secrets'] }]),
+          metadata: { name: 'held', finalizers: ['example.com/hold'] },
+        };
+        await create(target, rolesIn(namespace), held);
+        await untilAllowed(target, podsIn(namespace));
+        const patch = async (metadata: JsonObject) =>
+          call(target, 'PATCH', `${rolesIn(namespace)}/held`, {
+            as: target.users.guest,
+            type: 'application/merge-patch+json',
+            body: { metadata },
+          });
+        assert.equal((await patch({ labels: { mine: 'yes' } })).status, 403);
+        assert.equal((await patch({ finalizers: null })).status, 200);
+      }),
+  },
+  {
     name: 'to collect rules from wherever they come takes everything',
     run: async (target) =>
       inNamespace(target, async (namespace) => {
