@@ -11,7 +11,7 @@ export class OpenExchanges {
   }
 
   enter(): Entry {
-    const entry = new Entry((ended) => this.#open.delete(ended));
+    const entry = new Entry(this.#open);
     this.#open.add(entry);
     return entry;
   }
@@ -24,15 +24,15 @@ export class OpenExchanges {
   }
 }
 
-class Entry implements Disposable {
+class Entry {
   forwarding: StopForwarding | undefined;
-  readonly #leave: (entry: Entry) => void;
+  readonly #among: Set<Entry>;
 
-  constructor(leave: (entry: Entry) => void) {
-    this.#leave = leave;
+  constructor(among: Set<Entry>) {
+    this.#among = among;
   }
 
-  [Symbol.dispose](): void {
-    this.#leave(this);
+  leave(): void {
+    this.#among.delete(this);
   }
 }

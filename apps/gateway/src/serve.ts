@@ -49,10 +49,10 @@ export async function serve(
 ): Promise<void> {
   const exchange: Exchange = { id: rooms.requestIds.next(), startedAt: performance.now(), reply, bytesIn: 0 };
   reply.ownFields.push('X-Roundhouse-Request-Id', exchange.id);
-  using releases = new DisposableStack();
   rooms.metrics.requestStarted();
-  releases.defer(() => account(rooms, exchange));
-  const entry = releases.use(rooms.open.enter());
+  const entry = rooms.open.enter();
+  let longRunning = false;
+  // Not `using`: for something that every request does, its stack of things to dispose of is dear.
   try {
     const request = readFrontRequest(incoming, expectsContinue, rooms.maxHeadBytes);
     exchange.request = request;
@@ -70,8 +70,8 @@ export async function serve(
     exchange.rule = rooms.authorizer.authorize(exchange.subject, named, exchange.route);
     exchange.cluster = found ?? unknownCluster(asked);
     if (exchange.route.info.longRunning) {
+      longRunning = true;
       rooms.metrics.longRunningStarted(exchange);
-      releases.defer(() => rooms.metrics.longRunningEnded(exchange));
       rooms.audit?.write(auditRecord(exchange, 'Started'));
     }
     const { subject, route, cluster } = exchange;
@@ -101,6 +101,12 @@ export async function serve(
     const error = asRoundhouseError(thrown);
     exchange.error = error;
     refuse(reply, error);
+  } finally {
+    if (longRunning) {
+      rooms.metrics.longRunningEnded(exchange);
+    }
+    entry.leave();
+    account(rooms, exchange);
   }
 }
 

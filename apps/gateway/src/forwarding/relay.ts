@@ -31,7 +31,8 @@ export class Relay implements ResponseHandler {
   readonly #reply: Reply;
   readonly #done = Promise.withResolvers<RoundhouseError | undefined>();
   #controller: Controller | undefined;
-  #tail = new WatchTail(false);
+  /** Of a watch, once it is answered. */
+  #tail: WatchTail | undefined;
   #stall: NodeJS.Timeout | undefined;
   /** Set when the answer is in our hands and the cluster's end of it means nothing any more. */
   #ending = false;
@@ -66,7 +67,7 @@ export class Relay implements ResponseHandler {
     }
     this.#ending = true;
     this.#controller?.abort(error);
-    if (this.#tail.atBoundary || !this.#options.isWatch) {
+    if (this.#tail === undefined || this.#tail.atBoundary) {
       this.#reply.end();
     } else {
       this.#reply.reset();
@@ -99,13 +100,15 @@ export class Relay implements ResponseHandler {
     }
     const { fields, mediaType, encoded } = responseFields(rawFieldsOf(controller));
     const { isWatch, isStream } = this.#options;
-    this.#tail = new WatchTail(isWatch && status === 200 && mediaType === 'application/json' && !encoded);
+    if (isWatch) {
+      this.#tail = new WatchTail(status === 200 && mediaType === 'application/json' && !encoded);
+    }
     this.#reply.start(status, fields, isStream);
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
     this.#bytesIn += chunk.length;
-    this.#tail.passed(chunk);
+    this.#tail?.passed(chunk);
     if (!this.#reply.closed && !this.#reply.write(chunk)) {
       controller.pause();
       this.#watchStall();
@@ -137,7 +140,7 @@ export class Relay implements ResponseHandler {
 
   /** Never looks like a good end, unless the client can be told in the protocol of the watch. */
   #breakOff(error: RoundhouseError): void {
-    const event = ourDecision.has(error.code) ? this.#tail.errorEvent(statusOf(error)) : undefined;
+    const event = ourDecision.has(error.code) ? this.#tail?.errorEvent(statusOf(error)) : undefined;
     if (event === undefined || this.#reply.closed) {
       this.#reply.reset();
     } else {
@@ -191,9 +194,8 @@ const ourDecision: ReadonlySet<string> = new Set([
   'ERR_RH_STREAM_SILENT',
 ]);
 
+/** The transport gives them as strings, whatever else undici's type allows. */
 function rawFieldsOf(controller: Controller): string[] {
   const raw = 'rawHeaders' in controller ? controller.rawHeaders : undefined;
-  return Array.isArray(raw)
-    ? raw.map((field) => (typeof field === 'string' ? field : field.toString('latin1')))
-    : [];
+  return Array.isArray(raw) && raw.every((field) => typeof field === 'string') ? raw : [];
 }

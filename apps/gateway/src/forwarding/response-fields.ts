@@ -26,29 +26,36 @@ export interface ResponseFields {
 
 export function responseFields(raw: readonly string[]): ResponseFields {
   const fields: string[] = [];
-  const named = new Set<string>();
+  const named: string[] = [];
   let mediaType = '';
   let encoded = false;
   forEachField(raw, (name, value) => {
     const lower = name.toLowerCase();
+    if (!hopByHop.has(lower)) {
+      fields.push(name, value);
+    }
     if (lower === 'connection') {
-      for (const token of tokensOf(value)) {
-        named.add(token);
-      }
+      named.push(...tokensOf(value));
     } else if (lower === 'content-type') {
       mediaType = (value.split(';', 1)[0] ?? '').trim().toLowerCase();
     } else if (lower === 'content-encoding') {
       encoded = value.trim() !== '' && value.trim().toLowerCase() !== 'identity';
     }
   });
-  // A cluster that names its own framing there would leave the client without.
-  named.delete('content-length');
-  named.delete('content-type');
-  forEachField(raw, (name, value) => {
+  // Most clusters name nothing there, or what is left out in any case.
+  return named.every((name) => name === 'close' || hopByHop.has(name))
+    ? { fields, mediaType, encoded }
+    : { fields: fieldsWithout(named, fields), mediaType, encoded };
+}
+
+function fieldsWithout(named: readonly string[], fields: readonly string[]): string[] {
+  const left: string[] = [];
+  forEachField(fields, (name, value) => {
     const lower = name.toLowerCase();
-    if (!hopByHop.has(lower) && !named.has(lower)) {
-      fields.push(name, value);
+    // A cluster that names its own framing there would leave the client without.
+    if (!named.includes(lower) || lower === 'content-length' || lower === 'content-type') {
+      left.push(name, value);
     }
   });
-  return { fields, mediaType, encoded };
+  return left;
 }

@@ -20,6 +20,7 @@ import { Http1Reply } from './http1-reply.ts';
 import { Http1UpgradeReply } from './http1-upgrade-reply.ts';
 import { Http2Reply } from './http2-reply.ts';
 import { Http2UpgradeReply } from './http2-upgrade-reply.ts';
+import { LateHeads } from './late-heads.ts';
 import type { Reply } from './reply.ts';
 import { relayedProtocolIn } from './upgrade-protocol.ts';
 
@@ -167,6 +168,8 @@ function attach(
   connections: FrontConnections,
 ): void {
   const { serve } = options;
+  const closing = (): boolean => connections.draining;
+  const heads = new LateHeads();
   const receive = (
     incoming: Incoming,
     response: ServerResponse | Http2ServerResponse,
@@ -178,8 +181,8 @@ function attach(
     }
     const { socket } = incoming;
     connections.requestStarted(socket);
-    response.once('close', () => connections.requestEnded(socket));
-    serve(incoming, new Http1Reply(response, () => connections.draining), expectsContinue);
+    const onOver = (): void => connections.requestEnded(socket);
+    serve(incoming, new Http1Reply({ response, closing, heads, onOver }), expectsContinue);
   };
   /** The parser has let go of the connection: it is the answer's, or the session's that it becomes. */
   const receiveAlone = (incoming: IncomingMessage, head: Buffer): void => {

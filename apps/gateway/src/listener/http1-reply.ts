@@ -1,28 +1,43 @@
 import type { ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
+import type { LateHeads } from './late-heads.ts';
 import type { Reply } from './reply.ts';
 
 /** A body that is still to come and longer than this is not worth reading for the sake of the connection. */
 const maxLeftoverBytes = 262_144;
 
+/** The connections of the front, as an answer sees them. */
+export interface Http1ReplyOptions {
+  readonly response: ServerResponse;
+  /** Whether the connection is to end after this answer. */
+  readonly closing: () => boolean;
+  readonly heads: LateHeads;
+  /** Nothing more comes of it, however it ended. */
+  readonly onOver: () => void;
+}
+
 export class Http1Reply implements Reply {
   readonly ownFields: string[] = [];
   onDrain: (() => void) | undefined;
   onClosed: ((complete: boolean) => void) | undefined;
+  readonly #options: Http1ReplyOptions;
   readonly #response: ServerResponse;
-  readonly #closing: () => boolean;
   #bytesOut = 0;
   #proceeded = false;
   #last = false;
+  /** A piece of the body has gone out, and the head with it. */
+  #written = false;
+  #drainHeard = false;
 
-  /** @param closing whether the connection is to end after this answer */
-  constructor(response: ServerResponse, closing: () => boolean) {
-    this.#response = response;
-    this.#closing = closing;
-    response.on('drain', () => this.onDrain?.());
-    response.once('close', () => this.onClosed?.(response.writableFinished));
+  constructor(options: Http1ReplyOptions) {
+    this.#options = options;
+    this.#response = options.response;
+    this.#response.on('close', () => {
+      options.onOver();
+      this.onClosed?.(this.#response.writableFinished);
+    });
     // A client that goes away makes errors here; `close` follows and says all that matters.
-    response.on('error', () => undefined);
+    this.#response.on('error', nothing);
   }
 
   get started(): boolean {
@@ -55,22 +70,32 @@ export class Http1Reply implements Reply {
   start(status: number, fields: readonly string[], flush: boolean): void {
     const response = this.#response;
     const connection =
-      this.#last || this.#closing() || this.#leavesBodyUnread() ? ['Connection', 'close'] : [];
+      this.#last || this.#options.closing() || this.#leavesBodyUnread() ? ['Connection', 'close'] : [];
     response.writeHead(status, [...fields, ...this.ownFields, ...connection]);
     if (flush) {
-      response.flushHeaders();
+      this.sendHead();
     } else {
-      setImmediate(() => {
-        if (!response.destroyed) {
-          response.flushHeaders();
-        }
-      });
+      this.#options.heads.add(this);
+    }
+  }
+
+  /** Unless it went out with the body. */
+  sendHead(): void {
+    if (!this.#written && !this.closed) {
+      this.#written = true;
+      this.#response.flushHeaders();
     }
   }
 
   write(chunk: Buffer | string): boolean {
     this.#bytesOut += Buffer.byteLength(chunk);
-    return this.#response.write(chunk);
+    this.#written = true;
+    const taken = this.#response.write(chunk);
+    if (!taken && !this.#drainHeard) {
+      this.#drainHeard = true;
+      this.#response.on('drain', () => this.onDrain?.());
+    }
+    return taken;
   }
 
   end(): void {
@@ -98,3 +123,5 @@ export class Http1Reply implements Reply {
     return expected || req.headers['transfer-encoding'] !== undefined || length > maxLeftoverBytes;
   }
 }
+
+function nothing(): void {}

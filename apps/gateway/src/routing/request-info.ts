@@ -145,7 +145,11 @@ function partsOf(segments: readonly string[]): Parts {
 
 /** Without the slash in front and those behind: `/api/v1/pods/` names what `/api/v1/pods` names. */
 function splitPath(path: string): string[] {
-  const trimmed = path.replace(/^\/|\/+$/g, '');
+  let end = path.length;
+  while (end > 0 && path[end - 1] === '/') {
+    end -= 1;
+  }
+  const trimmed = path.slice(path.startsWith('/') ? 1 : 0, end);
   return trimmed === '' ? [] : trimmed.split('/');
 }
 
@@ -168,7 +172,7 @@ function opaqueStart(segments: readonly string[]): number {
 
 /** Only to find out where to be strict. */
 function decodeWhereAllowed(segment: string): string {
-  return /%(?:2[fF])/.test(segment) ? segment : decodeLeniently(segment);
+  return !segment.includes('%') || /%(?:2[fF])/.test(segment) ? segment : decodeLeniently(segment);
 }
 
 function decodeLeniently(segment: string): string {
@@ -188,7 +192,7 @@ function decodeStrictly(segment: string): string {
   if (segment === '') {
     throw ambiguous('the path has an empty segment');
   }
-  if (/%2[fF]/.test(segment)) {
+  if (segment.includes('%') && /%2[fF]/.test(segment)) {
     throw ambiguous('the path has an encoded slash in the part that names a resource');
   }
   return decodeSegment(segment);

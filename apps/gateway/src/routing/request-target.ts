@@ -43,11 +43,8 @@ export function parseRequestTarget(target: string): RequestTarget {
   if (!allowedCharacters.test(path) || !allowedQueryCharacters.test(query)) {
     throw ambiguous('the target has a character that does not belong into one');
   }
-  if (badEscape.test(path)) {
-    throw ambiguous('the path has a percent sign without two hexadecimal digits');
-  }
-  if (encodedControl.test(path) || encodedBackslash.test(path)) {
-    throw ambiguous('the path has an encoded control character or backslash');
+  if (path.includes('%')) {
+    refuseBadEscapes(path);
   }
   if (dotSegment.test(path)) {
     throw ambiguous('the path has a dot segment');
@@ -56,6 +53,15 @@ export function parseRequestTarget(target: string): RequestTarget {
     throw ambiguous('the path begins with an empty segment');
   }
   return { path, query };
+}
+
+function refuseBadEscapes(path: string): void {
+  if (badEscape.test(path)) {
+    throw ambiguous('the path has a percent sign without two hexadecimal digits');
+  }
+  if (encodedControl.test(path) || encodedBackslash.test(path)) {
+    throw ambiguous('the path has an encoded control character or backslash');
+  }
 }
 
 /** @throws ERR_RH_PATH_AMBIGUOUS when the escapes are not UTF-8 */
