@@ -2,10 +2,10 @@
 
 import { glob } from 'node:fs/promises';
 
-export type Suite = 'short' | 'full' | 'peers';
+export type Suite = 'short' | 'full' | 'fuzz' | 'peers';
 
 export function isSuite(value: string): value is Suite {
-  return value === 'short' || value === 'full' || value === 'peers';
+  return Object.hasOwn(patterns, value);
 }
 
 const roots = '{packages/*,apps/*,simulators,scripts,bench}/test/**';
@@ -13,6 +13,7 @@ const roots = '{packages/*,apps/*,simulators,scripts,bench}/test/**';
 const patterns: Record<Suite, readonly string[]> = {
   short: [`${roots}/*.test.ts`],
   full: [`${roots}/*.test.ts`, `${roots}/*.full-test.ts`],
+  fuzz: [`${roots}/*.fuzz.test.ts`],
   peers: ['test/peers/**/*.test.ts'],
 };
 

@@ -4,6 +4,7 @@
 //   npm test -- packages/transport pool        files whose path contains one of the words
 //   npm test -- --test-name-pattern=BB-12      flags go to node's runner
 //   npm run test:full                          also *.full-test.ts, which take minutes
+//   npm run fuzz                               *.fuzz.test.ts for longer; see scripts/fuzz.ts
 //   npm run test:peers                         the suites against real programs
 
 import { spawn } from 'node:child_process';
@@ -14,7 +15,12 @@ import { findTests, isSuite, type Suite } from './test-files.ts';
 import { repositoryRoot } from './repository.ts';
 
 /** A test file that takes longer hangs: node reports it as failed and goes on. */
-const fileTimeoutMs: Record<Suite, number> = { short: 180_000, full: 1_800_000, peers: 900_000 };
+const fileTimeoutMs: Record<Suite, number> = {
+  short: 180_000,
+  full: 1_800_000,
+  fuzz: 1_800_000,
+  peers: 900_000,
+};
 
 const suites: string[] = [];
 const flags: string[] = [];
@@ -24,7 +30,7 @@ for (const argument of process.argv.slice(2)) {
   else (argument.startsWith('-') ? flags : words).push(argument);
 }
 const suite = suites.at(-1) ?? 'short';
-if (!isSuite(suite)) throw new Error(`unknown suite "${suite}"; there are short, full and peers`);
+if (!isSuite(suite)) throw new Error(`unknown suite "${suite}"; there are short, full, fuzz and peers`);
 
 const files = await findTests(repositoryRoot, suite, words);
 if (files.length === 0) {

@@ -9,6 +9,7 @@ export {
 export { collectGarbage } from './collect-garbage.ts';
 export type { WaitOptions } from './change-signal.ts';
 export { ExchangeAborted, type Exchange, type Handler, type Reply, type ReplyHeaders } from './exchange.ts';
+export { fuzzRuns, type FuzzRuns } from './fuzz-runs.ts';
 export type { GoawayOptions, RecordedConnection, RecordedTls } from './recorded-connection.ts';
 export type { HttpProtocol, RecordedRequest, RequestOutcome } from './recorded-request.ts';
 export { RecordingServer, type RecordingServerOptions } from './recording-server.ts';
@@ -25,6 +26,7 @@ export { ManualClock } from './manual-clock.ts';
 export { Relay, type RelayOptions } from './relay.ts';
 export type { RelayDirection, RelayTarget } from './relayed-connection.ts';
 export { ResourceBaseline } from './resource-baseline.ts';
+export { UpgradeConnection, UpgradeServer, type UpgradeServerOptions } from './upgrade-server.ts';
 export { BytePipe, BrokenPipe, readAll, type ByteSink, type ByteSource } from './streams/byte-pipe.ts';
 export { ConnectionGone } from './streams/byte-connection.ts';
 export { ExecClient, type ExecExit, type ExecRequest } from './streams/clients/exec-client.ts';
@@ -44,4 +46,3 @@ export type { PodConnection, PodServer } from './streams/pod-servers/pod-connect
 export type { ProcessContext, Program } from './streams/processes/program.ts';
 export type { StreamEnding } from './streams/server/stream-ending.ts';
 export { SocketConnection } from './streams/socket-connection.ts';
-export { UpgradeConnection, UpgradeServer, type UpgradeServerOptions } from './upgrade-server.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { statusIn } from './support/clients.ts';
+import { codeOf, sendRaw, statusIn } from './support/clients.ts';
 import type { RigOptions } from './support/gateway-rig.ts';
 import { SessionClient, execPath } from './support/session-client.ts';
 import { openSessions } from './support/session-rig.ts';
@@ -57,3 +57,18 @@ test('an answer that neither switches nor refuses is a 502', async (t) => {
   assert.equal(statusIn(client.body).error, 'ERR_RH_UPGRADE_REFUSED');
   await server.waitForOpen(0);
 });
+
+for (const body of [
+  'Content-Length: 5\r\n\r\nhello',
+  'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
+]) {
+  test(`an upgrade with a body is refused, and the gateway goes on: ${body.split('\r\n', 1)[0]}`, async (t) => {
+    const { gateway, server } = await openSessions(t);
+    const head = `POST ${execPath} HTTP/1.1\r\nHost: ${new URL(gateway.url).host}\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n`;
+    assert.equal(codeOf(await sendRaw(gateway.url, head + body)), 400);
+    assert.equal(server.accepted, 0);
+    using client = await SessionClient.open(gateway.url);
+    await client.answered();
+    assert.equal(client.status, 101);
+  });
+}

@@ -19,7 +19,7 @@ import type { OrdinaryAnswer, SwitchedAnswer, UpgradeOptions } from './upgrade.t
 export type HandshakeAnswer = Omit<SwitchedAnswer, 'reset'> | OrdinaryAnswer;
 
 /** Of an answer that refuses the upgrade: enough for a `Status` or a page, and nothing that a server could fill memory with. */
-export const maxOrdinaryBodyBytes = 65_536;
+const maxOrdinaryBodyBytes = 65_536;
 
 /**
  * The socket is destroyed unless the answer has switched.

@@ -86,10 +86,21 @@ export async function dial(base: string): Promise<Socket> {
   return socket;
 }
 
-/** Writes these bytes (latin1) and gives back all that comes until the gateway closes the connection. */
-export async function sendRaw(base: string, bytes: string): Promise<string> {
+/**
+ * Writes these bytes (latin1) and gives back all that comes until the gateway closes the connection.
+ *
+ * @param end close our direction after what was answered, for a gateway that waits for more
+ */
+export async function sendRaw(
+  base: string,
+  bytes: string,
+  { end = false }: { readonly end?: boolean } = {},
+): Promise<string> {
   const socket = await dial(base);
   socket.write(bytes, 'latin1');
+  if (end) {
+    socket.once('data', () => setImmediate(() => socket.end()));
+  }
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   await once(socket, 'close');

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { fuzzRuns } from '@roundhouse/simulators';
 import fc from 'fast-check';
 import { PingObserver } from '../src/forwarding/ping-observer.ts';
 
@@ -64,7 +65,7 @@ for (const [protocol, frame] of Object.entries(frames)) {
           const pings = stream.filter(({ ping }) => ping).length;
           assert.ok(seen <= pings && (pings === 0 || seen > 0), `${seen} of ${pings}`);
         }),
-        { seed: 20_261_201, numRuns: 200 },
+        fuzzRuns(200),
       );
     });
 
@@ -82,7 +83,7 @@ for (const [protocol, frame] of Object.entries(frames)) {
             assert.equal(seen, ping ? 1 : 0);
           }
         }),
-        { seed: 20_261_201, numRuns: 20 },
+        fuzzRuns(20),
       );
     });
   });

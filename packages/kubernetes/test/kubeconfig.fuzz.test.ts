@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fuzzRuns } from '@roundhouse/simulators';
 import fc from 'fast-check';
 import { KubernetesError, parseKubeconfig } from '../src/index.ts';
 
-const options = { numRuns: 1_500, seed: 20_261_130, interruptAfterTimeLimit: 10_000 };
+const options = fuzzRuns(1_500);
 
 function onlyOurErrors(content: string | Uint8Array): void {
   try {
