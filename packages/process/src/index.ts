@@ -1,5 +1,5 @@
 export { AdminServer } from './admin-server.ts';
-export type { AdminAnswer, AdminRoute, AdminServerOptions } from './admin-server.ts';
+export type { AdminActions, AdminAnswer, AdminRoute, AdminServerOptions } from './admin-server.ts';
 export { ProcessError, processErrors } from './errors.ts';
 export type { ProcessErrorCode } from './errors.ts';
 export { closestName } from './closest-name.ts';

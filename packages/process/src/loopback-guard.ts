@@ -20,6 +20,14 @@ export function refuseForeignPage(host: string | undefined, origin: string | und
   return same ? undefined : 'the Origin field names another site';
 }
 
+/** The same for who is not on this machine, or does not show it. @param address of the other end */
+export function refuseFromElsewhere(address: string | undefined): string | undefined {
+  // A listener at `::` sees IPv4 in this form.
+  return address !== undefined && isLoopbackHost(address.replace(/^::ffff:/i, ''))
+    ? undefined
+    : 'this request does not come from a loopback address';
+}
+
 /** Whether a listener at this address can be reached from this machine only. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase();

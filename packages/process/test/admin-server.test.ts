@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { AdminServer, Health, Metrics, ProcessError } from '../src/index.ts';
+import type { AdminServerOptions } from '../src/index.ts';
 
-async function open(routes = {}): Promise<{ admin: AdminServer; readyz: Health; broken: { now: boolean } }> {
+async function open(
+  routes = {},
+  more: Partial<AdminServerOptions> = {},
+): Promise<{ admin: AdminServer; readyz: Health; broken: { now: boolean } }> {
   const readyz = new Health('readyz');
   const broken = { now: false };
   readyz.add({ name: 'clusters', check: () => (broken.now ? 'a secret reason' : undefined) });
@@ -20,6 +25,7 @@ async function open(routes = {}): Promise<{ admin: AdminServer; readyz: Health; 
     metrics,
     routes,
     onError: () => {},
+    ...more,
   });
   return { admin, readyz, broken };
 }
@@ -28,10 +34,27 @@ async function get(
   url: string,
   headers: Record<string, string> = {},
   method = 'GET',
-): Promise<{ status: number; body: string }> {
+): Promise<{ status: number; body: string; allow?: string }> {
   const outgoing = request(url, { method, headers, agent: false }).end();
   const [response] = await once(outgoing, 'response');
-  return { status: response.statusCode, body: await text(response) };
+  const { allow } = response.headers;
+  return { status: response.statusCode, body: await text(response), ...(allow !== undefined && { allow }) };
+}
+
+/** An action that counts how often it was taken. */
+function counted(fromAnywhere = false) {
+  const done: string[] = [];
+  const actions: AdminServerOptions['actions'] = {
+    routes: {
+      '/do': ({ searchParams }) => {
+        done.push(searchParams.get('what') ?? '');
+        return { body: 'done' };
+      },
+    },
+    fromAnywhere,
+    option: '--remote',
+  };
+  return { done, actions };
 }
 
 test('health is printed as the kube-apiserver prints it, and reasons are withheld', async () => {
@@ -78,11 +101,80 @@ test('other methods and paths are refused, a route that throws is a 500 without 
     },
   });
   await using _owned = admin;
-  assert.equal((await get(`${admin.url}/livez`, {}, 'POST')).status, 405);
+  assert.deepEqual(await get(`${admin.url}/livez`, {}, 'POST'), {
+    status: 405,
+    body: 'GET or HEAD only\n',
+    allow: 'GET, HEAD',
+  });
+  assert.equal((await get(`${admin.url}/nothing`, {}, 'POST')).status, 404);
   assert.equal((await get(`${admin.url}/nothing`)).status, 404);
   const { status, body } = await get(`${admin.url}/debug/broken`);
   assert.equal(status, 500);
   assert.doesNotMatch(body, /secret/);
+});
+
+test('an action is taken on POST, by nothing else, and from no page of another site', async () => {
+  const { done, actions } = counted();
+  const { admin } = await open({}, { actions });
+  await using _owned = admin;
+  const { port } = new URL(admin.url);
+  const path = `${admin.url}/do?what=it`;
+  for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']) {
+    const { status, allow } = await get(path, {}, method);
+    assert.deepEqual([status, allow], [405, 'POST'], method);
+  }
+  for (const headers of [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { host: `evil.example:${port}` },
+    { host: `evil.example:${port}`, origin: `http://evil.example:${port}` },
+  ]) {
+    assert.equal((await get(path, headers, 'POST')).status, 403, JSON.stringify(headers));
+  }
+  assert.deepEqual(done, []);
+  assert.deepEqual(await get(path, {}, 'POST'), { status: 200, body: 'done' });
+  assert.deepEqual(done, ['it']);
+  assert.match((await get(`${admin.url}/`)).body, /^\/do$/m);
+});
+
+// These two must listen where other machines could reach them, to see that they get nowhere.
+test('where other machines reach the listener, actions are taken from this one only', async () => {
+  const { done, actions } = counted();
+  const { admin } = await open({}, { actions, host: '0.0.0.0' });
+  await using _owned = admin;
+  const { port } = new URL(admin.url);
+  const here = `http://127.0.0.1:${port}`;
+  const elsewhere = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  const refused = [
+    await get(`${here}/do`, { host: `gateway.example:${port}` }, 'POST'),
+    await get(`${here}/do`, { origin: 'https://evil.example' }, 'POST'),
+    ...(elsewhere === undefined
+      ? []
+      : [await get(`http://${elsewhere}:${port}/do`, { host: `127.0.0.1:${port}` }, 'POST')]),
+  ];
+  for (const { status, body } of refused) {
+    assert.equal(status, 403);
+    assert.match(body, /loopback address of this machine only, unless --remote says otherwise/);
+  }
+  assert.equal((await get(`${here}/livez`, { host: `gateway.example:${port}` })).status, 200);
+  assert.deepEqual(done, []);
+  assert.equal((await get(`${here}/do`, {}, 'POST')).status, 200);
+  assert.equal(done.length, 1);
+});
+
+test('told to, it takes actions from everywhere, and still from no page', async () => {
+  const { done, actions } = counted(true);
+  const { admin } = await open({}, { actions, host: '0.0.0.0' });
+  await using _owned = admin;
+  const { port } = new URL(admin.url);
+  const path = `http://127.0.0.1:${port}/do`;
+  const host = `gateway.example:${port}`;
+  assert.equal((await get(path, { host, origin: `http://${host}` }, 'POST')).status, 403);
+  assert.equal(done.length, 0);
+  assert.equal((await get(path, { host }, 'POST')).status, 200);
+  assert.equal(done.length, 1);
 });
 
 test('a port that is taken is named, with the option to change', async () => {
