@@ -41,6 +41,12 @@ export class ManualClock {
     this.#now = until;
   }
 
+  /** Moves on as for a process that stood still meanwhile: nothing ran on the way, and what is due runs now, late. */
+  jump(ms: number): void {
+    this.#now += ms;
+    this.advance(0);
+  }
+
   #next(until: number): Entry | undefined {
     let first: Entry | undefined;
     for (const entry of this.#timers) {

@@ -54,6 +54,10 @@ export interface ConnectionOwner {
   /** It takes no new exchange from now on, by our will or the peer's. */
   connectionRetiring(connection: Connection): void;
   connectionClosed(connection: Connection): void;
+  /** The server has agreed to HTTP/2, and does not speak it. */
+  http2Refused(): void;
+  /** It is given up, since the server did not answer a PING. */
+  pingUnanswered(): void;
 }
 
 export abstract class Connection {

@@ -4,6 +4,7 @@
  */
 
 import type { Connection } from './connection.ts';
+import type { ProtocolChoice } from './protocol-choice.ts';
 import type { RequestKind } from './request.ts';
 
 export class Connections {
@@ -42,13 +43,17 @@ export class Connections {
   }
 
   /** A session with room, else the idle connection that was used last: the others then age and are closed. */
-  available(kind: RequestKind): Connection | undefined {
-    for (const session of this.#sessions) {
-      if (session.hasRoom(kind)) {
-        return session;
+  available(kind: RequestKind, choice: ProtocolChoice): Connection | undefined {
+    if (choice.fits(kind, 'h2')) {
+      for (const session of this.#sessions) {
+        if (session.hasRoom(kind)) {
+          return session;
+        }
       }
     }
-    return this.#idle.findLast((connection) => connection.hasRoom(kind));
+    return choice.fits(kind, 'http/1.1')
+      ? this.#idle.findLast((connection) => connection.hasRoom(kind))
+      : undefined;
   }
 
   occupied(connection: Connection, kind: RequestKind): void {
@@ -113,6 +118,14 @@ export class Connections {
       }
     }
     return counts;
+  }
+
+  http2(): { connections: number; requests: number } {
+    let requests = 0;
+    for (const { riding } of this.#sessions) {
+      requests += riding;
+    }
+    return { connections: this.#sessions.size, requests };
   }
 
   /** Both directions as we see them, since the transport was built. */

@@ -1,7 +1,7 @@
 /** A connection that is being opened: its time limit, and the way to give it up. It owns the socket until it hands it over. */
 
 import type { Clock } from './clock.ts';
-import type { AlpnPolicy, Endpoint } from './endpoint.ts';
+import type { AlpnOffer, Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import { dialEndpoint } from './secure-dial.ts';
 import type { DialedSocket, TlsState } from './secure-dial.ts';
@@ -24,8 +24,8 @@ export class Dial {
     return this.#cancelled;
   }
 
-  /** @param alpn what to offer, where that is not the endpoint's own policy */
-  async open(tls: TlsState | undefined, alpn: AlpnPolicy = this.#endpoint.alpn): Promise<DialedSocket> {
+  /** @param alpn what to offer */
+  async open(tls: TlsState | undefined, alpn: AlpnOffer): Promise<DialedSocket> {
     const timer = this.#clock.setTimeout(() => this.#controller.abort(this.#timeoutError()), this.#timeoutMs);
     try {
       return await dialEndpoint(this.#endpoint, tls, alpn, this.#controller.signal);

@@ -5,7 +5,7 @@
 
 import type { Clock } from './clock.ts';
 import { Dial } from './dial.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { AlpnOffer, Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import type { RequestKind } from './request.ts';
 import { createTlsState, endedAtOnce } from './secure-dial.ts';
@@ -13,7 +13,7 @@ import type { DialedSocket, TlsState } from './secure-dial.ts';
 
 /** The transport, as its dials see it. */
 export interface DialsOwner {
-  dialed(socket: DialedSocket): void;
+  dialed(socket: DialedSocket, kind: RequestKind): void;
   dialFailed(kind: RequestKind, error: TransportError): void;
   /** A dial that we gave up has ended. */
   dialCancelled(): void;
@@ -46,12 +46,12 @@ export class Dials {
     return this.#sizes[kind];
   }
 
-  start(kind: RequestKind): void {
+  start(kind: RequestKind, alpn: AlpnOffer): void {
     const dial = new Dial(this.#endpoint, this.#clock, this.#timeoutMs);
     this.#dials.set(dial, kind);
     this.#sizes[kind] += 1;
     this.counters.started += 1;
-    void this.#open(dial, kind);
+    void this.#open(dial, kind, alpn);
   }
 
   cancelAll(reason: TransportError): void {
@@ -83,10 +83,10 @@ export class Dials {
     }
   }
 
-  async #open(dial: Dial, kind: RequestKind): Promise<void> {
+  async #open(dial: Dial, kind: RequestKind, alpn: AlpnOffer): Promise<void> {
     let dialed: DialedSocket;
     try {
-      dialed = await dial.open(this.#tlsState());
+      dialed = await dial.open(this.#tlsState(), alpn);
       if (dialed.socket.destroyed) {
         throw endedAtOnce(this.#endpoint);
       }
@@ -102,7 +102,7 @@ export class Dials {
     }
     this.#forget(dial, kind);
     this.counters.resumed += dialed.resumed ? 1 : 0;
-    this.#owner.dialed(dialed);
+    this.#owner.dialed(dialed, kind);
   }
 
   #forget(dial: Dial, kind: RequestKind): void {

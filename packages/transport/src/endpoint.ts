@@ -11,8 +11,11 @@ import type { Dialer } from './dialer.ts';
 import { TransportError } from './errors.ts';
 import { TlsMaterial } from './tls-material.ts';
 
-/** `auto` offers both and takes what the server picks. */
-export type AlpnPolicy = 'http/1.1' | 'h2' | 'auto';
+/** What a dial offers. `auto` offers both and takes what the server picks. */
+export type AlpnOffer = 'http/1.1' | 'h2' | 'auto';
+
+/** `by-kind`: HTTP/1.1 for short requests, and for long-running streams what the server picks of both. */
+export type AlpnPolicy = AlpnOffer | 'by-kind';
 
 export interface EndpointOptions {
   /** `http://host[:port]` or `https://host[:port]`, nothing behind it. */
@@ -196,8 +199,9 @@ function refuseTlsOptions(options: EndpointOptions): void {
   ).filter(
     (name) => options[name] !== undefined && options[name] !== false && options[name] !== TlsMaterial.none,
   );
-  if (given.length > 0 || options.alpn === 'auto') {
-    const names = [...given, ...(options.alpn === 'auto' ? ['alpn auto'] : [])].join(', ');
+  const negotiated = options.alpn === 'auto' || options.alpn === 'by-kind' ? [`alpn ${options.alpn}`] : [];
+  if (given.length > 0 || negotiated.length > 0) {
+    const names = [...given, ...negotiated].join(', ');
     throw new TransportError('ERR_RH_ENDPOINT_INVALID', `${names} given for an address without TLS`);
   }
 }

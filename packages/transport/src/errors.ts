@@ -186,6 +186,12 @@ export const transportErrors = {
     retry: 'never',
     httpStatus: 502,
   },
+  ERR_RH_PROTOCOL_REFUSED: {
+    summary: 'The server agreed to HTTP/2 in the handshake, and does not speak it.',
+    remedy: "Leave it the choice, or use alpn 'http/1.1' for it. Check whether the request was executed.",
+    retry: 'never',
+    httpStatus: 502,
+  },
   ERR_RH_REFUSED: {
     summary: 'The server took the connection back before it looked at the request.',
     remedy: 'Send it again: nothing was executed.',

@@ -288,7 +288,9 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
 
   #mayReplay(error: TransportError, untouched: boolean): boolean {
     // Whatever else went wrong would go wrong again.
-    const isLoss = error.code === 'ERR_RH_CONNECTION_LOST' || error.code === 'ERR_RH_REFUSED';
+    const { code } = error;
+    const isLoss =
+      code === 'ERR_RH_CONNECTION_LOST' || code === 'ERR_RH_REFUSED' || code === 'ERR_RH_PROTOCOL_REFUSED';
     if (this.#state === 'responding' || this.#attempts >= maxAttempts || !isLoss) {
       return false;
     }
@@ -296,8 +298,10 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     if (body instanceof Readable) {
       return untouched && !body.destroyed && !body.readableDidRead;
     }
-    // Once, and only where the reason is the age of the connection: a server that resets every GET is told on.
-    return untouched || (this.#reusedConnection && replayable.has(method));
+    // Once, and only where the reason is the age of the connection: a server that resets every GET is told on. Or where the
+    // reason is the protocol, and another one may do.
+    const mayHelp = this.#reusedConnection || code === 'ERR_RH_PROTOCOL_REFUSED';
+    return untouched || (mayHelp && replayable.has(method));
   }
 
   #asStale(error: TransportError): TransportError {

@@ -5,7 +5,6 @@
 
 import { connect, constants } from 'node:http2';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
-import { Readable, pipeline } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { util } from 'undici';
 import type { Clock } from './clock.ts';
@@ -14,30 +13,64 @@ import type { AttemptSink, ConnectionOwner } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import { bodyError, failureOf } from './failure.ts';
-import { LentBody } from './lent-body.ts';
-import type { RequestBody, RequestKind } from './request.ts';
+import { Http2Liveness } from './http2-liveness.ts';
+import { sendBody, statusOf, watchEnd, withoutPseudoFields } from './http2-stream.ts';
+import type { Limits } from './limits.ts';
+import type { RequestKind } from './request.ts';
 
 /** What one stalled reader may hold of ours. */
 const streamWindowBytes = 262_144;
-/** Streams that we put on one session, however many the server allows: a lost session takes all of them along. */
-const maxStreamsPerSession = 250;
+/** What the protocol can count to (RFC 9113, section 6.9.1). */
+const longestWindowBytes = 2 ** 31 - 1;
 /** Before the server's SETTINGS arrive: what RFC 9113, section 6.5.2, asks servers to allow at least. */
 const initialStreams = 100;
-/** The share of a session that long-running streams may take. */
-const streamShare = 0.75;
+
+/**
+ * What has become of a stream that ended before its response began. `refused`: not looked at, by the server's word. `wrong
+ * protocol`: it agreed to HTTP/2 in the handshake and wants none of it; what it did with the request, it does not say.
+ */
+type StreamFate = 'never sent' | 'refused' | 'wrong protocol' | 'lost';
+
+export interface Http2ConnectionOptions {
+  readonly clock: Clock;
+  readonly limits: Limits;
+  /** The share of its places that long-running streams may take. */
+  readonly streamShare: number;
+}
 
 export class Http2Connection extends Connection {
   readonly protocol = 'h2';
   readonly #endpoint: Endpoint;
   readonly #clock: Clock;
   readonly #session: ClientHttp2Session;
-  #maxStreams = initialStreams;
+  readonly #liveness: Http2Liveness;
+  readonly #streamShare: number;
+  #maxStreams: number;
   #keepsAlive = true;
+  /** Whether the server has sent what every HTTP/2 server sends first, its SETTINGS. */
+  #greeted = false;
+  /** Streams beyond that one were not looked at, by the server's own word. */
+  #lastStream = Number.POSITIVE_INFINITY;
+  #isRefused = false;
+  /** Whether it is we who end it. */
+  #givenUp = false;
 
-  constructor(socket: Duplex, endpoint: Endpoint, owner: ConnectionOwner, clock: Clock) {
+  constructor(
+    socket: Duplex,
+    endpoint: Endpoint,
+    owner: ConnectionOwner,
+    { clock, limits, streamShare }: Http2ConnectionOptions,
+  ) {
     super(socket, owner, clock.now());
     this.#endpoint = endpoint;
     this.#clock = clock;
+    this.#streamShare = streamShare;
+    const { maxStreamsPerConnection, pingTimeoutMs } = limits;
+    this.#maxStreams = Math.min(initialStreams, maxStreamsPerConnection);
+    this.#liveness = new Http2Liveness(clock, limits, {
+      ping: (answered) => this.#ping(answered),
+      lost: () => this.#lostTouch(pingTimeoutMs),
+    });
     const session = connect(endpoint.origin, {
       createConnection: () => socket,
       settings: { enablePush: false, initialWindowSize: streamWindowBytes },
@@ -49,14 +82,23 @@ export class Http2Connection extends Connection {
         return;
       }
       // The default of 64 KiB for all streams together would make each of them slow on a long way.
-      session.setLocalWindowSize(streamWindowBytes * maxStreamsPerSession);
+      session.setLocalWindowSize(Math.min(streamWindowBytes * maxStreamsPerConnection, longestWindowBytes));
       this.#keepAlive();
     });
     session.on('remoteSettings', ({ maxConcurrentStreams }) => {
-      this.#maxStreams = Math.min(maxConcurrentStreams ?? maxStreamsPerSession, maxStreamsPerSession);
+      this.#greeted = true;
+      this.#liveness.heard();
+      this.#maxStreams = Math.min(maxConcurrentStreams ?? maxStreamsPerConnection, maxStreamsPerConnection);
       this.owner.connectionHasRoom(this);
     });
-    session.on('goaway', () => this.retire());
+    session.on('goaway', (code, lastStream) => {
+      this.#lastStream = lastStream;
+      if (code === constants.NGHTTP2_HTTP_1_1_REQUIRED) {
+        this.#refused();
+      }
+      this.retire();
+    });
+    session.on('ping', () => this.#liveness.heard());
     // Each stream reports for itself, and 'close' follows.
     session.on('error', () => undefined);
     session.once('close', () => this.#gone());
@@ -68,7 +110,7 @@ export class Http2Connection extends Connection {
       return false;
     }
     const budget =
-      kind === 'unary' ? this.#maxStreams : Math.max(1, Math.floor(this.#maxStreams * streamShare));
+      kind === 'unary' ? this.#maxStreams : Math.max(1, Math.floor(this.#maxStreams * this.#streamShare));
     return this.riding < this.#maxStreams && (kind === 'unary' || this.ridingOf('stream') < budget);
   }
 
@@ -95,6 +137,7 @@ export class Http2Connection extends Connection {
       return;
     }
     this.#keepAlive();
+    this.#liveness.watch();
     const upload = hasBody ? sendBody(stream, body) : undefined;
     this.#follow(stream, sink, kind, upload);
   }
@@ -156,6 +199,7 @@ export class Http2Connection extends Connection {
     });
     stream.on('response', (_headers, _flags, rawHeaders: string[]) => {
       started = true;
+      this.#liveness.heard();
       const fields = withoutPseudoFields(rawHeaders);
       sink.responseStarted({
         statusCode: statusOf(rawHeaders),
@@ -164,7 +208,10 @@ export class Http2Connection extends Connection {
         rawHeaders: fields,
       });
       // Not before: over a duplex that is no socket Node.js tells of data sooner than of the head.
-      stream.on('data', (chunk: Buffer) => sink.responseData(chunk));
+      stream.on('data', (chunk: Buffer) => {
+        this.#liveness.heard();
+        sink.responseData(chunk);
+      });
       if (!paused) {
         stream.resume();
       }
@@ -186,26 +233,44 @@ export class Http2Connection extends Connection {
       failure ??= error;
     });
     stream.once('close', () => {
+      const fate = started ? 'lost' : this.#fateOf(stream);
+      if (fate === 'wrong protocol') {
+        this.#refused();
+      }
       this.release(kind, this.#clock.now());
       this.#keepAlive();
-      const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && !started;
-      // Without a number it has never been put on the wire.
-      const untouched = refused || stream.id === undefined;
+      if (this.riding === 0) {
+        this.#liveness.rest();
+      }
       // After the end of the response this falls on deaf ears.
       sink.attemptFailed(
         upload?.failure === undefined
-          ? this.#lost(refused, stream.rstCode, failure)
+          ? this.#errorOf(fate, stream, failure)
           : bodyError(this.#endpoint.origin, upload.failure),
-        untouched,
+        fate === 'refused' || fate === 'never sent',
       );
     });
   }
 
-  #lost(refused: boolean, code: number, cause: Error | undefined): TransportError {
+  #fateOf({ id, rstCode }: ClientHttp2Stream): StreamFate {
+    if (id === undefined) {
+      return 'never sent';
+    }
+    if (rstCode === constants.NGHTTP2_REFUSED_STREAM || id > this.#lastStream) {
+      return 'refused';
+    }
+    const neverSpoke = !this.#greeted && !this.#givenUp && this.#session.destroyed;
+    return rstCode === constants.NGHTTP2_HTTP_1_1_REQUIRED || neverSpoke ? 'wrong protocol' : 'lost';
+  }
+
+  #errorOf(fate: StreamFate, { rstCode: code }: ClientHttp2Stream, cause: Error | undefined): TransportError {
     const { origin } = this.#endpoint;
     const details = cause === undefined ? {} : { cause };
-    if (refused) {
+    if (fate === 'refused') {
       return new TransportError('ERR_RH_REFUSED', `${origin} refused the stream`, details);
+    }
+    if (fate === 'wrong protocol') {
+      return new TransportError('ERR_RH_PROTOCOL_REFUSED', `${origin} does not speak HTTP/2`, details);
     }
     if (cause instanceof TransportError) {
       return cause;
@@ -234,76 +299,59 @@ export class Http2Connection extends Connection {
     }
   }
 
+  /** Told before anybody asks for a connection again, and once. */
+  #refused(): void {
+    if (!this.#isRefused) {
+      this.#isRefused = true;
+      this.owner.http2Refused();
+      this.retire();
+    }
+  }
+
+  #ping(answered: () => void): void {
+    if (!this.#session.destroyed) {
+      this.#session.ping((error) => {
+        if (error === null) {
+          answered();
+        }
+      });
+    }
+  }
+
+  #lostTouch(pingTimeoutMs: number): void {
+    const { origin } = this.#endpoint;
+    this.owner.pingUnanswered();
+    this.#break(
+      new TransportError(
+        'ERR_RH_CONNECTION_LOST',
+        `${origin} has not answered a PING for ${pingTimeoutMs} ms`,
+      ),
+    );
+  }
+
   /** Says GOAWAY, and does not wait for the peer to close its side: it may never do so. */
   protected override end(): void {
+    this.#givenUp = true;
     this.#session.destroy();
     this.socket.destroy();
   }
 
   protected override cut(error: TransportError): void {
+    this.#givenUp = true;
+    this.#break(error);
+  }
+
+  #break(error: TransportError): void {
     this.#session.destroy(error);
     this.socket.destroy();
   }
 
   #gone(): void {
+    this.#liveness.rest();
     if (!this.#session.destroyed) {
       this.#session.destroy();
     }
     this.socket.destroy();
     this.markClosed();
   }
-}
-
-/** Returns what will tell whether the body was the one that failed, and not the stream under it. */
-function sendBody(
-  stream: ClientHttp2Stream,
-  body: RequestBody,
-): { readonly failure: Error | undefined } | undefined {
-  if (!(body instanceof Readable)) {
-    stream.end(body);
-    return undefined;
-  }
-  const lent = new LentBody(body);
-  const upload: { failure: Error | undefined } = { failure: undefined };
-  const broken = (cause: Error): void => {
-    if (!stream.destroyed && !stream.closed && !lent.readableEnded) {
-      upload.failure ??= cause;
-    }
-  };
-  // Before the pipeline hears of it and ends the other side, too.
-  lent.once('error', broken);
-  lent.once('close', () => broken(new Error('it was closed before its end')));
-  // The stream's own 'close' reports the outcome; the pipeline only makes sure that each side ends the other.
-  pipeline(lent, stream, () => undefined);
-  return upload;
-}
-
-/**
- * Whether the peer has ended its side in good order (END_STREAM). Node.js pushes the end of the data for a reset, too,
- * also for one without an error code, but only after it has marked the stream as closed.
- */
-function watchEnd(stream: ClientHttp2Stream): () => boolean {
-  let ended = false;
-  const push = stream.push.bind(stream);
-  stream.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
-    ended ||= chunk === null && !stream.closed;
-    return push(chunk, encoding);
-  };
-  return () => ended;
-}
-
-function statusOf(rawHeaders: readonly string[]): number {
-  return Number(rawHeaders[rawHeaders.indexOf(':status') + 1]);
-}
-
-function withoutPseudoFields(rawHeaders: readonly string[]): string[] {
-  const fields: string[] = [];
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    const value = rawHeaders[index + 1];
-    if (name !== undefined && value !== undefined && !name.startsWith(':')) {
-      fields.push(name, value);
-    }
-  }
-  return fields;
 }

@@ -17,6 +17,7 @@ export type {
 export type { Lease } from './lease.ts';
 export { profiles } from './limits.ts';
 export type { Limits, ProfileName } from './limits.ts';
+export type { Protocol } from './protocol-choice.ts';
 export { TransportPool } from './pool.ts';
 export type { CloseOptions, PoolOptions } from './pool.ts';
 export type { RequestBody, RequestKind, RequestOptions, ResponseHandler } from './request.ts';

@@ -7,6 +7,8 @@ import { channel } from 'node:diagnostics_channel';
 import type { Connection } from './connection.ts';
 import type { AlpnPolicy, Endpoint } from './endpoint.ts';
 import type { Limits } from './limits.ts';
+import type { Protocol } from './protocol-choice.ts';
+import type { RequestKind } from './request.ts';
 
 /** What a transport is for. */
 export interface EndpointFacts {
@@ -23,8 +25,8 @@ export interface EndpointFacts {
 }
 
 export interface TransportSnapshot extends EndpointFacts {
-  /** What the server spoke last; undefined before the first connection. */
-  readonly protocol: 'http/1.1' | 'h2' | undefined;
+  /** What requests of each kind go over; undefined where the next connection will tell. */
+  readonly protocols: Readonly<Record<RequestKind, Protocol | undefined>>;
   readonly state: 'open' | 'draining' | 'closed';
   readonly connections: {
     readonly opening: number;
@@ -32,6 +34,8 @@ export interface TransportSnapshot extends EndpointFacts {
     readonly active: number;
     readonly draining: number;
   };
+  /** HTTP/2 connections that take new requests, and the requests on them; they are among the other counts, too. */
+  readonly http2: { readonly connections: number; readonly requests: number };
   /** Short requests and long-running streams under way, those that wait included. */
   readonly requests: number;
   readonly streams: number;
@@ -73,6 +77,10 @@ export interface PoolSnapshot {
     readonly evictions: number;
     readonly rotations: number;
     readonly refusedAtCapacity: number;
+    /** Servers that agreed to HTTP/2 and did not speak it. */
+    readonly http2Refusals: number;
+    /** HTTP/2 connections that were given up since a PING was not answered. */
+    readonly unansweredPings: number;
   };
 }
 

@@ -11,6 +11,11 @@ export interface Limits {
   readonly idleTimeoutMs: number;
   /** Connections per endpoint that short requests may use; further requests wait. */
   readonly maxConnectionsPerHost: number;
+  /**
+   * Requests on one HTTP/2 connection, however many the server allows: a lost connection takes all of them along. One more
+   * goes over another connection.
+   */
+  readonly maxStreamsPerConnection: number;
   /** Long-running streams per endpoint; one more is refused with ERR_RH_STREAM_LIMIT. */
   readonly maxStreamsPerHost: number;
   /** Upgraded connections per endpoint, those that are being asked for included; one more is refused with ERR_RH_UPGRADE_LIMIT. */
@@ -23,6 +28,15 @@ export interface Limits {
   readonly maxWaitMs: number;
   /** TCP, TLS and tunnel together; then ERR_RH_DIAL_TIMEOUT. */
   readonly dialTimeoutMs: number;
+  /**
+   * An HTTP/2 connection that carries something and from which nothing was heard for so long is asked for a sign of life (PING);
+   * so is one that is used again after such a silence. 0: never.
+   */
+  readonly pingAfterMs: number;
+  /** Without a sign of life for so long after that the connection is given up: ERR_RH_CONNECTION_LOST for what it carries. */
+  readonly pingTimeoutMs: number;
+  /** A server that agrees to HTTP/2 and then does not speak it is asked over HTTP/1.1 for so long, where there is a choice. */
+  readonly http2BackOffMs: number;
   /** A short request from call to last byte of its body; then ERR_RH_REQUEST_TIMEOUT. */
   readonly requestTimeoutMs: number;
   /** After a rotation, a removal or close(): what is still running then is cut with ERR_RH_DRAINED. */
@@ -49,12 +63,16 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     maxIdle: 10,
     idleTimeoutMs: 30_000,
     maxConnectionsPerHost: 2,
+    maxStreamsPerConnection: 100,
     maxStreamsPerHost: 20,
     maxUpgradesPerHost: 20,
     maxUpgrades: 100,
     maxWaitingPerHost: 100,
     maxWaitMs: 15_000,
     dialTimeoutMs: 10_000,
+    pingAfterMs: 5_000,
+    pingTimeoutMs: 5_000,
+    http2BackOffMs: 60_000,
     requestTimeoutMs: 15_000,
     drainTimeoutMs: 10_000,
     upgradeDrainTimeoutMs: 10_000,
@@ -69,12 +87,16 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     maxIdle: 1_000,
     idleTimeoutMs: 90_000,
     maxConnectionsPerHost: 100,
+    maxStreamsPerConnection: 100,
     maxStreamsPerHost: 1_000,
     maxUpgradesPerHost: 500,
     maxUpgrades: 5_000,
     maxWaitingPerHost: 1_000,
     maxWaitMs: 10_000,
     dialTimeoutMs: 10_000,
+    pingAfterMs: 5_000,
+    pingTimeoutMs: 5_000,
+    http2BackOffMs: 60_000,
     requestTimeoutMs: 60_000,
     drainTimeoutMs: 60_000,
     upgradeDrainTimeoutMs: 600_000,
@@ -90,9 +112,11 @@ const longestMs = 2_000_000_000;
 /** Those of which there must be one for anything to work. */
 const atLeastOne: ReadonlySet<string> = new Set<keyof Limits>([
   'maxConnectionsPerHost',
+  'maxStreamsPerConnection',
   'maxIdleTransports',
   'maxTransports',
   'dialTimeoutMs',
+  'pingTimeoutMs',
 ]);
 
 /** @throws ERR_RH_LIMITS_INVALID */

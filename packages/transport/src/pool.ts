@@ -55,7 +55,15 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
   /** Leave when they have ended. Bounded by `maxUpgrades`. */
   readonly #upgrades = new Set<Upgrade>();
   readonly #idle: IdleConnections;
-  readonly #totals = { built: 0, hits: 0, evictions: 0, rotations: 0, refusedAtCapacity: 0 };
+  readonly #totals = {
+    built: 0,
+    hits: 0,
+    evictions: 0,
+    rotations: 0,
+    refusedAtCapacity: 0,
+    http2Refusals: 0,
+    unansweredPings: 0,
+  };
   #closing: Promise<void> | undefined;
 
   /** @throws ERR_RH_LIMITS_INVALID */
@@ -288,6 +296,14 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
 
   transportClosed(transport: Transport): void {
     this.#draining.delete(transport);
+  }
+
+  http2Refused(): void {
+    this.#totals.http2Refusals += 1;
+  }
+
+  pingUnanswered(): void {
+    this.#totals.unansweredPings += 1;
   }
 
   // --- inside -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { connect as connectTls, createSecureContext } from 'node:tls';
 import type { ConnectionOptions, SecureContext, TLSSocket } from 'node:tls';
 import { isIP } from 'node:net';
-import type { AlpnPolicy, Endpoint } from './endpoint.ts';
+import type { AlpnOffer, Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 
 /**
@@ -53,7 +53,7 @@ export function createTlsState(endpoint: Endpoint): TlsState {
 export async function dialEndpoint(
   endpoint: Endpoint,
   tls: TlsState | undefined,
-  alpn: AlpnPolicy,
+  alpn: AlpnOffer,
   signal: AbortSignal,
 ): Promise<DialedSocket> {
   const raw = await dialRaw(endpoint, signal);
@@ -107,7 +107,7 @@ async function dialRaw(endpoint: Endpoint, signal: AbortSignal): Promise<Duplex>
 function secure(
   endpoint: Endpoint,
   tls: TlsState,
-  alpn: AlpnPolicy,
+  alpn: AlpnOffer,
   raw: Duplex,
   signal: AbortSignal,
 ): Promise<TLSSocket> {
@@ -157,7 +157,7 @@ function keepQuiet<Socket extends Duplex>(socket: Socket): Socket {
 function connectionOptions(
   endpoint: Endpoint,
   tls: TlsState,
-  alpn: AlpnPolicy,
+  alpn: AlpnOffer,
   raw: Duplex,
 ): ConnectionOptions {
   return {
@@ -172,7 +172,7 @@ function connectionOptions(
   };
 }
 
-const alpnProtocols: Readonly<Record<AlpnPolicy, string[]>> = {
+const alpnProtocols: Readonly<Record<AlpnOffer, string[]>> = {
   'http/1.1': ['http/1.1'],
   h2: ['h2'],
   auto: ['h2', 'http/1.1'],
@@ -202,7 +202,7 @@ function abortError(endpoint: Endpoint, signal: AbortSignal): TransportError {
 const untrusted =
   /^(?:CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_(?:CA|PURPOSE)|PATH_LENGTH|HOSTNAME_MISMATCH)/;
 
-function handshakeError(endpoint: Endpoint, alpn: AlpnPolicy, cause: Error): TransportError {
+function handshakeError(endpoint: Endpoint, alpn: AlpnOffer, cause: Error): TransportError {
   const code = 'code' in cause ? String(cause.code) : '';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || untrusted.test(code)) {
     const name = endpoint.serverName === endpoint.host ? '' : ` as ${endpoint.serverName}`;

@@ -3,9 +3,10 @@
  * connections, its dials and the exchanges that it carries; when it is closed, none of them is left.
  */
 
-import { queueTimeout, refusalOf } from './admission.ts';
+import { refusalOf } from './admission.ts';
 import type { Clock } from './clock.ts';
 import type { Connection, ConnectionOwner } from './connection.ts';
+import { ConnectionBounds } from './connection-bounds.ts';
 import { Connections } from './connections.ts';
 import { Dials } from './dials.ts';
 import type { DialsOwner } from './dials.ts';
@@ -17,6 +18,7 @@ import { Http2Connection } from './http2-connection.ts';
 import { endpointFacts, publishConnection, publishTransport } from './inspect.ts';
 import type { TransportSnapshot } from './inspect.ts';
 import type { Limits } from './limits.ts';
+import { ProtocolChoice } from './protocol-choice.ts';
 import { requestKinds } from './request.ts';
 import type { RequestKind } from './request.ts';
 import type { DialedSocket } from './secure-dial.ts';
@@ -36,6 +38,9 @@ export interface TransportOwner {
   /** The last exchange or lease has gone. */
   transportUnused(transport: Transport): void;
   transportClosed(transport: Transport): void;
+  /** For its totals. */
+  http2Refused(): void;
+  pingUnanswered(): void;
 }
 
 export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
@@ -45,12 +50,13 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   readonly #clock: Clock;
   readonly #owner: TransportOwner;
   #state: TransportState = 'open';
-  #protocol: 'http/1.1' | 'h2' | undefined;
+  readonly #protocols: ProtocolChoice;
   readonly #connections = new Connections();
   readonly #dials: Dials;
   readonly #exchanges = new Set<Exchange>();
   readonly #upgrades: Upgrades;
-  readonly #waiting = new WaitingList();
+  readonly #waiting: WaitingList;
+  readonly #bounds: ConnectionBounds;
   #streams = 0;
   #leases = 0;
   #lastUsedAt: number;
@@ -62,7 +68,15 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#limits = limits;
     this.#clock = clock;
     this.#owner = owner;
+    this.#protocols = new ProtocolChoice(endpoint.alpn, clock, limits.http2BackOffMs);
     this.#dials = new Dials(endpoint, clock, limits.dialTimeoutMs, this);
+    this.#waiting = new WaitingList(limits, clock, endpoint.origin, (kind) => this.#dials.sizeOf(kind));
+    this.#bounds = new ConnectionBounds(limits, {
+      connections: this.#connections,
+      dials: this.#dials,
+      waiting: this.#waiting,
+      protocols: this.#protocols,
+    });
     this.#upgrades = new Upgrades(endpoint, this.#dials, limits.maxUpgradesPerHost, () => {
       this.#lastUsedAt = clock.now();
       this.#leaveIfUnused();
@@ -114,13 +128,14 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   /** For an exchange that is carried already and must be sent once more. */
   resubmit(exchange: Exchange): void {
-    const connection = exchange.needsFreshConnection ? undefined : this.#connections.available(exchange.kind);
+    const connection = exchange.needsFreshConnection
+      ? undefined
+      : this.#connections.available(exchange.kind, this.#protocols);
     if (connection !== undefined) {
       this.#assign(connection, exchange);
       return;
     }
     this.#waiting.add(exchange);
-    this.#boundWait(exchange, this.#limits.maxWaitMs);
     this.#dialForWaiting();
   }
 
@@ -226,6 +241,15 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#closeIfEmpty();
   }
 
+  http2Refused(): void {
+    this.#protocols.http2Refused();
+    this.#owner.http2Refused();
+  }
+
+  pingUnanswered(): void {
+    this.#owner.pingUnanswered();
+  }
+
   // --- placing exchanges --------------------------------------------------------------------------------------------
 
   #closingRefusal(): TransportError | undefined {
@@ -250,7 +274,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   /** A connection has room: for those who wait, else it is idle. */
   #offer(connection: Connection): void {
     for (const kind of requestKinds) {
-      while (connection.hasRoom(kind) && this.#mayTake(connection, kind)) {
+      while (connection.hasRoom(kind) && this.#bounds.mayTake(connection, kind)) {
         const exchange = this.#waiting.take(kind, connection.kept);
         if (exchange === undefined) {
           break;
@@ -266,32 +290,13 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
       return;
     }
     const draining = this.#state !== 'open' && this.#waiting.size === 0;
-    const surplus =
-      connection.protocol === 'http/1.1' && this.#unaryConnections() >= this.#limits.maxConnectionsPerHost;
     // At the limit it would stand in the way of a new one, for which somebody waits.
-    if (draining || surplus || (this.#waiting.needsFreshConnection && !this.#mayDial('unary'))) {
+    const inTheWay = this.#waiting.needsFreshConnection && !this.#mayDial('unary');
+    if (draining || inTheWay || this.#bounds.isSurplus(connection)) {
       connection.retire();
     } else {
       this.#keepIdle(connection);
     }
-  }
-
-  /**
-   * A connection that was opened for a stream may serve a short request only within the bound for those; and a stream for
-   * which a dial is under way waits for that, or the two kinds together would have more than both bounds.
-   */
-  #mayTake(connection: Connection, kind: RequestKind): boolean {
-    if (connection.protocol === 'h2') {
-      return true;
-    }
-    return kind === 'stream'
-      ? this.#waiting.sizeOf('stream') > this.#dials.sizeOf('stream')
-      : this.#unaryConnections() < this.#limits.maxConnectionsPerHost;
-  }
-
-  /** HTTP/1.1 connections that count against `maxConnectionsPerHost`. */
-  #unaryConnections(): number {
-    return this.#connections.short + this.#dials.sizeOf('unary');
   }
 
   #keepIdle(connection: Connection): void {
@@ -309,24 +314,12 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     }
   }
 
-  #boundWait(exchange: Exchange, ms: number): void {
-    exchange.waitTimer?.cancel();
-    exchange.waitTimer = this.#clock.setTimeout(() => {
-      // A dial is under way for it: that has a bound of its own, and an error that says more.
-      if (this.#waiting.isAmongFirst(exchange, this.#dials.sizeOf(exchange.kind))) {
-        this.#boundWait(exchange, this.#limits.dialTimeoutMs);
-        return;
-      }
-      exchange.fail(queueTimeout(this.endpoint.origin, ms));
-    }, ms);
-  }
-
   // --- dialing ------------------------------------------------------------------------------------------------------
 
   #dialForWaiting(): void {
     for (const kind of requestKinds) {
       while (this.#waiting.sizeOf(kind) > this.#dials.sizeOf(kind) && this.#mayDial(kind)) {
-        this.#dials.start(kind);
+        this.#dials.start(kind, this.#protocols.offerFor(kind));
       }
     }
     if (this.#waiting.needsFreshConnection && this.#dials.size === 0) {
@@ -336,27 +329,22 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   }
 
   #mayDial(kind: RequestKind): boolean {
-    if (this.#state === 'closed') {
-      return false;
-    }
-    const shares =
-      this.#protocol === 'h2' || (this.#protocol === undefined && this.endpoint.alpn !== 'http/1.1');
-    if (shares) {
-      // One connection may serve all who wait, so it is seen first what the server speaks and how much it carries.
-      return this.#dials.size === 0 && this.#connections.sessions < this.#limits.maxConnectionsPerHost;
-    }
-    return kind === 'stream' || this.#unaryConnections() < this.#limits.maxConnectionsPerHost;
+    return this.#state !== 'closed' && this.#bounds.mayDial(kind);
   }
 
-  dialed({ socket, protocol }: DialedSocket): void {
+  dialed({ socket, protocol }: DialedSocket, kind: RequestKind): void {
     if (this.#state === 'closed') {
       socket.destroy();
       return;
     }
-    this.#protocol = protocol;
+    this.#protocols.agreed(kind, protocol);
     const connection =
       protocol === 'h2'
-        ? new Http2Connection(socket, this.endpoint, this, this.#clock)
+        ? new Http2Connection(socket, this.endpoint, this, {
+            clock: this.#clock,
+            limits: this.#limits,
+            streamShare: this.#protocols.streamShare,
+          })
         : new Http1Connection(socket, this.endpoint, this, this.#clock, this.#limits.idleTimeoutMs);
     this.#connections.add(connection);
     publishConnection('opened', this.endpoint, connection);
@@ -430,9 +418,10 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   inspect(): TransportSnapshot {
     return {
       ...endpointFacts(this.endpoint),
-      protocol: this.#protocol,
+      protocols: { unary: this.#protocols.of('unary'), stream: this.#protocols.of('stream') },
       state: this.#state,
       connections: { opening: this.#dials.size, ...this.#connections.count() },
+      http2: this.#connections.http2(),
       requests: this.#exchanges.size - this.#streams,
       streams: this.#streams,
       waiting: this.#waiting.size,

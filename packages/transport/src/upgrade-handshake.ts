@@ -16,7 +16,7 @@ import { rawFields, withHost } from './http1-fields.ts';
 import { faultOfSwitch } from './switched-protocol.ts';
 import type { OrdinaryAnswer, SwitchedAnswer, UpgradeOptions } from './upgrade.ts';
 
-export type HandshakeAnswer = Omit<SwitchedAnswer, 'reset'> | OrdinaryAnswer;
+export type HandshakeAnswer = Omit<SwitchedAnswer, 'reset' | 'look'> | OrdinaryAnswer;
 
 /** Of an answer that refuses the upgrade: enough for a `Status` or a page, and nothing that a server could fill memory with. */
 const maxOrdinaryBodyBytes = 65_536;

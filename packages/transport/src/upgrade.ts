@@ -48,6 +48,11 @@ export interface SwitchedAnswer {
   readonly socket: Duplex;
   /** Ends it in a way that the server does not take for a good end: with RST where there is TCP under it. */
   reset(): void;
+  /**
+   * Finds out whether the server has sent RST, which nobody notices of a socket that is paused and has nothing to send: then it
+   * closes with that error. Nothing is sent for it.
+   */
+  look(): void;
 }
 
 /** Any other answer. Its connection is closed, or about to be: nothing more is sent on it or read from it. */
@@ -73,6 +78,8 @@ export interface UpgradeEnvironment {
   /** For messages. */
   readonly origin: string;
 }
+
+const nothing = Buffer.alloc(0);
 
 /** - `asking`: no answer yet. - `switched`: the socket is the caller's. - `ended`: there is no socket any more. */
 export type UpgradeState = 'asking' | 'switched' | 'ended';
@@ -182,7 +189,7 @@ export class Upgrade {
     this.#state = 'switched';
     this.#stopWaiting();
     answer.socket.once('close', () => this.#end());
-    this.#answer.resolve({ ...answer, reset: () => this.#reset() });
+    this.#answer.resolve({ ...answer, reset: () => this.#reset(), look: () => this.#look() });
   }
 
   #end(): void {
@@ -206,6 +213,15 @@ export class Upgrade {
       bare.resetAndDestroy();
     }
     socket?.destroy();
+  }
+
+  #look(): void {
+    const { socket, bare } = this.#dialed ?? {};
+    const open = socket?.writableEnded === false && bare instanceof Socket && !bare.destroyed;
+    if (open && socket.writableLength === 0) {
+      // Nothing goes out, but the operating system says whether anything could.
+      bare.write(nothing);
+    }
   }
 
   #stopWaiting(): void {

@@ -1,6 +1,9 @@
-/** Exchanges that wait for a connection, first come first served within their kind. */
+/** Exchanges that wait for a connection, first come first served within their kind, and how long they may. */
 
+import { queueTimeout } from './admission.ts';
+import type { Clock } from './clock.ts';
 import type { Exchange } from './exchange.ts';
+import type { Limits } from './limits.ts';
 import type { RequestKind } from './request.ts';
 
 /** In insertion order. Entries leave when they are taken, and when their exchange settles. */
@@ -12,10 +15,25 @@ interface Line {
 
 /** Bounded by the transport's `maxWaitingPerHost` and `maxStreamsPerHost`. */
 export class WaitingList {
+  readonly #limits: Limits;
+  readonly #clock: Clock;
+  readonly #origin: string;
+  readonly #dialing: (kind: RequestKind) => number;
   readonly #lines: Readonly<Record<RequestKind, Line>> = {
     unary: { fresh: new Set(), any: new Set() },
     stream: { fresh: new Set(), any: new Set() },
   };
+
+  /**
+   * @param origin for messages
+   * @param dialing how many dials are under way for this kind
+   */
+  constructor(limits: Limits, clock: Clock, origin: string, dialing: (kind: RequestKind) => number) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#origin = origin;
+    this.#dialing = dialing;
+  }
 
   get size(): number {
     return this.sizeOf('unary') + this.sizeOf('stream');
@@ -33,6 +51,7 @@ export class WaitingList {
   add(exchange: Exchange): void {
     const line = this.#lines[exchange.kind];
     (exchange.needsFreshConnection ? line.fresh : line.any).add(exchange);
+    this.#boundWait(exchange, this.#limits.maxWaitMs);
   }
 
   remove(exchange: Exchange): void {
@@ -57,8 +76,20 @@ export class WaitingList {
     return all;
   }
 
+  #boundWait(exchange: Exchange, ms: number): void {
+    exchange.waitTimer?.cancel();
+    exchange.waitTimer = this.#clock.setTimeout(() => {
+      // A dial is under way for it: that has a bound of its own, and an error that says more.
+      if (this.#isAmongFirst(exchange, this.#dialing(exchange.kind))) {
+        this.#boundWait(exchange, this.#limits.dialTimeoutMs);
+        return;
+      }
+      exchange.fail(queueTimeout(this.#origin, ms));
+    }, ms);
+  }
+
   /** Whether as few as `count` of its kind would be served before it. */
-  isAmongFirst(exchange: Exchange, count: number): boolean {
+  #isAmongFirst(exchange: Exchange, count: number): boolean {
     const { fresh, any } = this.#lines[exchange.kind];
     let position = 0;
     for (const line of [fresh, any]) {

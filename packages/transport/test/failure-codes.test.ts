@@ -67,7 +67,7 @@ describe('without TLS', () => {
   test('an HTTP/1.1 server is spoken to in HTTP/2: an error, and no end of the process', async () => {
     await using server = await RawServer.listen(answering('HTTP/1.1 400 Bad Request\r\n\r\n'));
     const error = await failure({ url: server.url, alpn: 'h2' });
-    assert.equal(error.code, 'ERR_RH_CONNECTION_LOST');
+    assert.equal(error.code, 'ERR_RH_PROTOCOL_REFUSED');
   });
 
   for (const at of ['before the head', 'in the middle of the body'] as const) {

@@ -14,7 +14,7 @@ import { turns, until } from './rig/until.ts';
 
 endsWithNothingOpen();
 
-const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
+const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 const leaseOf = (pool: TransportPool, url: string) => pool.lease(Endpoint.from({ url, alpn: 'h2' }));
 
 describe('GOAWAY', () => {
@@ -46,11 +46,15 @@ describe('GOAWAY', () => {
     await server.waitForOpen(1);
   });
 
-  for (const method of ['GET', 'POST']) {
-    test(`a ${method} that it says was not looked at is sent again, also with a body`, async () => {
+  for (const [method, code] of [
+    ['GET', NGHTTP2_NO_ERROR],
+    ['POST', NGHTTP2_NO_ERROR],
+    ['POST', NGHTTP2_ENHANCE_YOUR_CALM],
+  ] as const) {
+    test(`a ${method} that it says was not looked at is sent again, also with a body (error code ${code})`, async () => {
       await using server = await listenFrames((peer, stream, connection) => {
         if (connection === 0) {
-          peer.goaway(0);
+          peer.goaway(0, code);
         } else {
           peer.head(stream).data(stream, 'ok', true);
         }

@@ -45,7 +45,10 @@ describe('inspect()', () => {
         [seen.requests, seen.streams, seen.waiting, seen.requestsTotal, seen.dials, seen.dialFailures],
         [2, 1, 1, 4, h2 ? 1 : 2, 0],
       );
-      assert.deepEqual([seen.protocol, seen.identities, seen.leases], [protocol, ['alpha'], 0]);
+      assert.deepEqual(
+        [seen.protocols, seen.identities, seen.leases],
+        [{ unary: protocol, stream: protocol }, ['alpha'], 0],
+      );
       assert.equal(Date.parse(seen.lastUsedAt) - Date.parse(seen.createdAt), 1_000);
       assert.ok(seen.bytesIn > 10 && seen.bytesOut > 10);
       for (const call of [stream, held, waiting]) {

@@ -7,15 +7,19 @@ import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { RecordingServer } from '@roundhouse/simulators';
-import type { HttpProtocol } from '@roundhouse/simulators';
-import { Endpoint, TransportPool, directDialer } from '@roundhouse/transport';
-import type { ConnectionEvent, Identity } from '@roundhouse/transport';
+import { CertificateAuthority, RecordingServer } from '@roundhouse/simulators';
+import { Endpoint, TlsMaterial, TransportPool, directDialer } from '@roundhouse/transport';
+import type { AlpnPolicy, ConnectionEvent, Identity } from '@roundhouse/transport';
 import { Call } from './rig/call.ts';
 import { endsWithNothingOpen } from './rig/open-handles.ts';
 import { turns } from './rig/until.ts';
 
 endsWithNothingOpen();
+
+// Only over TLS is there anything to choose from.
+const authority = await CertificateAuthority.create();
+const certificate = await authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'], usage: 'server' });
+const material = TlsMaterial.fromPem({ ca: authority.certificatePem });
 
 const limits = {
   maxConnectionsPerHost: 2,
@@ -41,7 +45,7 @@ class Real implements AsyncDisposable {
   readonly identities: Identity[];
   readonly pool = new TransportPool({ limits });
   readonly server: RecordingServer;
-  readonly #protocol: HttpProtocol;
+  readonly #alpn: AlpnPolicy;
   /** Connections that were opened and not closed yet. */
   #opened = 0;
   readonly #onConnection = (message: unknown): void => {
@@ -51,16 +55,17 @@ class Real implements AsyncDisposable {
     }
   };
 
-  private constructor(server: RecordingServer, protocol: HttpProtocol) {
+  private constructor(server: RecordingServer, alpn: AlpnPolicy) {
     subscribe('roundhouse:connection', this.#onConnection);
     this.server = server;
-    this.#protocol = protocol;
+    this.#alpn = alpn;
     this.identities = names.map((name) => this.identity(name));
   }
 
-  static async open(protocol: HttpProtocol): Promise<Real> {
+  static async open(alpn: AlpnPolicy): Promise<Real> {
     const server = await RecordingServer.listen({
-      protocols: [protocol],
+      protocols: alpn === 'by-kind' ? ['h2', 'http/1.1'] : alpn === 'h2' ? ['h2'] : ['http/1.1'],
+      ...(alpn === 'by-kind' && { tls: certificate }),
       maxConcurrentStreams: 3,
       handle: async (exchange) => {
         const { path } = exchange.request;
@@ -80,13 +85,14 @@ class Real implements AsyncDisposable {
         }
       },
     });
-    return new Real(server, protocol);
+    return new Real(server, alpn);
   }
 
   endpoint(variant: number): Endpoint {
     return Endpoint.from({
       url: this.server.url,
-      alpn: this.#protocol,
+      alpn: this.#alpn,
+      ...(this.#alpn === 'by-kind' && { material }),
       dialer: { ...directDialer, id: String(variant) },
     });
   }
@@ -220,11 +226,11 @@ const steps: fc.Arbitrary<Step>[] = [
   fc.integer({ min: 1, max: 8 }).map((count) => step(`${count} turns`, () => turns(count))),
 ];
 
-for (const protocol of ['http/1.1', 'h2'] as const satisfies HttpProtocol[]) {
-  test(`${protocol}: on random walks each exchange ends once, limits hold, and nothing is left`, async () => {
+for (const alpn of ['http/1.1', 'h2', 'by-kind'] as const) {
+  test(`${alpn}: on random walks each exchange ends once, limits hold, and nothing is left`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(steps, { maxCommands: 40, size: 'max' }), async (commands) => {
-        await using real = await Real.open(protocol);
+        await using real = await Real.open(alpn);
         const model: Model = { pointsAt: [...names] };
         await fc.asyncModelRun(() => ({ model, real }), commands);
         await turns(3);

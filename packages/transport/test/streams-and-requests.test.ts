@@ -8,7 +8,7 @@ import { Endpoint, TransportPool, directDialer } from '@roundhouse/transport';
 import { Call } from './rig/call.ts';
 import { maxConcurrentStreams, listenFrames } from './rig/frame-server.ts';
 import { endsWithNothingOpen } from './rig/open-handles.ts';
-import { until } from './rig/until.ts';
+import { turns, until } from './rig/until.ts';
 
 endsWithNothingOpen();
 
@@ -136,11 +136,15 @@ describe('BB-54: quiet is no fault of a stream', () => {
           await exchange.writeHead(200);
         },
       });
-      await using pool = new TransportPool({ clock });
+      await using pool = new TransportPool({ clock, limits: { pingAfterMs: 3_600_000 } });
       using lease = pool.lease(Endpoint.from({ url: server.url, alpn: protocol }));
       const watch = Call.start(lease, { kind: 'stream' });
       await watch.head;
-      clock.advance(86_400_000);
+      for (let hour = 0; hour < 24; hour += 1) {
+        clock.advance(3_600_000);
+        // Over HTTP/2 the server is asked meanwhile whether it lives, and its answer is on its way.
+        await turns(20);
+      }
       await watched?.write('event');
       await until(() => watch.body === 'event', 'the event');
       assert.equal(server.accepted, 1);

@@ -1,8 +1,7 @@
 /** The metrics that a gateway exports, for docs/metrics.md. */
 
 import { Metrics } from '@roundhouse/process';
-import { profiles } from '@roundhouse/transport';
-import type { PoolSnapshot } from '@roundhouse/transport';
+import { TransportPool } from '@roundhouse/transport';
 import { GatewayMetrics } from './gateway-metrics.ts';
 
 export interface MetricDescription {
@@ -14,31 +13,14 @@ export interface MetricDescription {
 /** Without those that prom-client collects of every process. In the order of their names. */
 export function describeGatewayMetrics(): readonly MetricDescription[] {
   const metrics = new Metrics();
+  const pool = new TransportPool({ profile: 'proxy' });
   // oxlint-disable-next-line no-new -- it registers in `metrics` what it counts, and that is all that is wanted here
   new GatewayMetrics(metrics, {
     clusters: () => [],
     sources: () => [],
-    pool: () => emptyPool,
+    pool: () => pool.inspect(),
     frontConnections: () => 0,
     audit: () => undefined,
   });
   return metrics.describe().toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }
-
-const emptyPool: PoolSnapshot = {
-  state: 'open',
-  limits: profiles.proxy,
-  transports: [],
-  totals: {
-    transports: 0,
-    draining: 0,
-    identities: 0,
-    idleConnections: 0,
-    upgrades: 0,
-    built: 0,
-    hits: 0,
-    evictions: 0,
-    rotations: 0,
-    refusedAtCapacity: 0,
-  },
-};
