@@ -44,6 +44,7 @@ class BlockTransform implements Disposable {
     this.#zlib.write(block, settle);
     try {
       await promise;
+      if (this.#bytes > this.#maxBytes) throw new ProtocolViolation('a header block is too long');
       // What the stream still holds comes as 'data' of this read.
       this.#zlib.read();
       return Buffer.concat(this.#chunks);

@@ -40,6 +40,8 @@ export class SpdySession implements SpdyStreamOwner, AsyncDisposable {
   #nextStreamId: number;
   #nextPingId: number;
   #lastPeerStreamId = 0;
+  /** Nothing comes any more; nothing is sent any more. */
+  #readEnded = false;
   #ended = false;
   #goneAway = false;
 
@@ -152,7 +154,7 @@ export class SpdySession implements SpdyStreamOwner, AsyncDisposable {
 
   async #sendBlock(fields: SpdyFields, frame: (block: Buffer) => SpdyFrame): Promise<void> {
     const sent = this.#blocks.then(async () => {
-      if (this.#ended) throw new ConnectionGone();
+      if (this.#readEnded) throw new ConnectionGone();
       return this.send(frame(await this.#compressor.transform(encodeFields(fields))));
     });
     this.#blocks = sent.catch(() => {});
@@ -229,10 +231,13 @@ export class SpdySession implements SpdyStreamOwner, AsyncDisposable {
   }
 
   #finish(reason: Error | undefined): void {
-    this.#ended = true;
     const { atEnd = 'cut-streams' } = this.#options;
+    this.#readEnded = true;
+    // With the peer's direction alone at its end, ours goes on.
+    const goesOn = reason === undefined && atEnd === 'end-streams';
+    if (!goesOn) this.#ended = true;
     for (const stream of this.#streams.values()) {
-      if (reason === undefined && atEnd === 'end-streams') stream.receiveEnd();
+      if (goesOn) stream.receiveEnd();
       else stream.fail(reason ?? new ConnectionGone());
     }
     for (const reply of this.#replies.values()) reply.reject(new ConnectionGone());
