@@ -111,6 +111,12 @@ export const gatewayErrors = {
     retry: 'never',
     httpStatus: 503,
   },
+  ERR_RH_SESSION_UNKNOWN: {
+    summary: 'No upgraded session of that id is open.',
+    remedy: '`roundhouse sessions` lists those that are; it may have ended by itself.',
+    retry: 'never',
+    httpStatus: 404,
+  },
   ERR_RH_UPSTREAM_REDIRECT: {
     summary: 'The cluster answered with a redirect, which is neither followed nor passed on.',
     remedy: 'Correct the server address in the kubeconfig: a Kubernetes API does not redirect.',

@@ -32,7 +32,7 @@ export interface Exchange {
   traceId?: string | undefined;
   /** From forwarding: by which the cluster's own audit log knows the request. */
   upstreamAuditId?: string | undefined;
-  /** From forwarding: bytes of the request body. */
+  /** From forwarding: bytes behind the head of the request, so far. */
   bytesIn: number;
   /** What went wrong, wherever it did. */
   error?: RoundhouseError;

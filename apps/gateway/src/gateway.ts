@@ -3,7 +3,7 @@
  * know nothing of each other.
  */
 
-import { AdminServer, Health, Metrics, Scope, createLogger } from '@roundhouse/process';
+import { AdminServer, Health, Metrics, Scope, createLogger, isLoopbackHost } from '@roundhouse/process';
 import type { Logger } from '@roundhouse/process';
 import { TransportPool } from '@roundhouse/transport';
 import type { PoolSnapshot } from '@roundhouse/transport';
@@ -17,7 +17,9 @@ import type { Front } from './front.ts';
 import { FrontListener } from './listener/front-listener.ts';
 import { AccessLog } from './observability/access-log.ts';
 import { debugRoutes } from './observability/debug-routes.ts';
+import { killSession } from './observability/debug-sessions.ts';
 import { GatewayMetrics } from './observability/gateway-metrics.ts';
+import { SessionCounts } from './observability/session-counts.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import { parseGatewayOptions } from './options.ts';
 import type { GatewayOptions, GatewayOptionsInput } from './options.ts';
@@ -130,7 +132,8 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   const state: Parts['state'] = { stopping: false, listener: undefined };
   const metrics = new Metrics({ processMetrics: true });
   const open = new OpenExchanges();
-  const sessions = new OpenSessions();
+  const sessionCounts = new SessionCounts();
+  const sessions = new OpenSessions(sessionCounts);
   const sources: KubeconfigSource[] = [];
   const pool = new TransportPool({ profile: 'proxy', limits: poolLimits(options) });
   // Whatever still runs at this point was given its time by the gateway's own drain.
@@ -153,6 +156,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   const gatewayMetrics = new GatewayMetrics(metrics, {
     ...show,
     frontConnections: () => state.listener?.connections ?? 0,
+    sessions: sessionCounts,
     audit: () => audit?.numbers,
   });
   const admin = scope.use(
@@ -167,7 +171,13 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
         url: () => state.listener?.url,
         conflicts: () => registry.conflicts,
         policy: front.policy,
+        sessions,
       }),
+      actions: {
+        routes: { '/debug/sessions/kill': killSession(sessions, log) },
+        fromAnywhere: options.adminRemoteActions,
+        option: '--admin-remote-actions',
+      },
       onError: (error) => log.error({ reason: error.message }, 'admin listener'),
     }),
   );
@@ -213,7 +223,21 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   // They may have changed while it opened.
   followTls();
   log.info({ url: listener.url, admin: admin.url, clusters: registry.size }, 'listening');
+  warnOfAdmin(options, admin.url, log);
   return { options, log, scope, state, pool, registry, open, listener, admin, audit };
+}
+
+function warnOfAdmin(
+  { admin: { host }, adminRemoteActions }: GatewayOptions,
+  url: string,
+  log: Logger,
+): void {
+  if (!isLoopbackHost(host)) {
+    log.warn(
+      { admin: url, remoteActions: adminRemoteActions },
+      'the admin listener can be reached from other machines: it shows users and what they do to whoever asks',
+    );
+  }
 }
 
 /** Before the listener, so that it takes the last request's line, too. */

@@ -73,7 +73,13 @@ export const gatewayFieldsSchema = z.strictObject({
   admin: z
     .strictObject({ host: z.string().min(1).default('127.0.0.1'), port: port.default(7480) })
     .prefault({})
-    .describe('where health, metrics and state are shown'),
+    .describe('where health, metrics and state are shown, and sessions ended; it asks nobody who they are'),
+  adminRemoteActions: z
+    .boolean()
+    .default(false)
+    .describe(
+      'whoever reaches the admin listener may end sessions; without it, who is on this machine, at a loopback address',
+    ),
   upstreamAlpn: z
     .enum(['http/1.1', 'h2', 'auto'])
     .default('http/1.1')

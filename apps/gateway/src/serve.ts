@@ -51,7 +51,6 @@ export async function serve(
   reply.ownFields.push('X-Roundhouse-Request-Id', exchange.id);
   rooms.metrics.requestStarted();
   const entry = rooms.open.enter();
-  let longRunning = false;
   // Not `using`: for something that every request does, its stack of things to dispose of is dear.
   try {
     const request = readFrontRequest(incoming, expectsContinue, rooms.maxHeadBytes);
@@ -69,13 +68,13 @@ export async function serve(
     exchange.subject = rooms.authorizer.subjectOf(exchange.caller, named, request.fields);
     exchange.rule = rooms.authorizer.authorize(exchange.subject, named, exchange.route);
     exchange.cluster = found ?? unknownCluster(asked);
-    if (exchange.route.info.longRunning) {
-      longRunning = true;
+    // Whatever is upgraded may last for days, also where the kube-apiserver would not say so of its path.
+    if (exchange.route.info.longRunning || request.upgrade !== undefined) {
       rooms.metrics.longRunningStarted(exchange);
       rooms.audit?.write(auditRecord(exchange, 'Started'));
     }
     const { subject, route, cluster } = exchange;
-    const { error, bytesIn, upstreamAuditId } = await forward(
+    const { error, upstreamAuditId } = await forward(
       {
         id: exchange.id,
         request,
@@ -86,13 +85,15 @@ export async function serve(
         route,
         cluster,
         sessions: rooms.sessions,
+        received: (bytes) => {
+          exchange.bytesIn += bytes;
+        },
       },
       rooms.limits,
       (stop) => {
         entry.forwarding = stop;
       },
     );
-    exchange.bytesIn = bytesIn;
     exchange.upstreamAuditId = upstreamAuditId;
     if (error !== undefined) {
       exchange.error = error;
@@ -102,9 +103,6 @@ export async function serve(
     exchange.error = error;
     refuse(reply, error);
   } finally {
-    if (longRunning) {
-      rooms.metrics.longRunningEnded(exchange);
-    }
     entry.leave();
     account(rooms, exchange);
   }

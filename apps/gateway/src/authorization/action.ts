@@ -59,6 +59,17 @@ export const noAction: Action = {
   path: '',
 };
 
+/** As logs and listings name them. */
+export function resourceFields({
+  group,
+  resource,
+  subresource,
+  namespace,
+  name,
+}: Action): Record<string, string> {
+  return { apiGroup: group, resource, subresource, namespace, name };
+}
+
 /** `pods/log` */
 export function resourceText({ resource, subresource }: Pick<Action, 'resource' | 'subresource'>): string {
   return subresource === '' ? resource : `${resource}/${subresource}`;

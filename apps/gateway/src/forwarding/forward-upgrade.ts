@@ -7,6 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { failureStatus } from '@roundhouse/kubernetes';
 import type { OrdinaryAnswer, SwitchedAnswer, UpgradeAnswer } from '@roundhouse/transport';
+import { actionOf } from '../authorization/action.ts';
 import { GatewayError } from '../errors.ts';
 import { speaksWithOwnCredential } from '../identity/outgoing-identity.ts';
 import { forEachField } from '../listener/field-list.ts';
@@ -65,7 +66,7 @@ export async function forwardUpgrade(
   const upstreamAuditId = auditIdIn(answer.headers);
   if (!answer.switched) {
     passOn(answer, forwarding);
-    return { error: undefined, bytesIn: 0, upstreamAuditId };
+    return { error: undefined, upstreamAuditId };
   }
   const side = switchClient(answer, headers, forwarding);
   const relay = new SessionRelay(
@@ -76,13 +77,12 @@ export async function forwardUpgrade(
       stallTimeoutMs: limits.sessionStallTimeoutMs,
       halfClosedTimeoutMs: limits.sessionHalfClosedTimeoutMs,
     },
-    (bytes) => reply.relayed(bytes),
+    { received: forwarding.received, sent: (bytes) => reply.relayed(bytes) },
   );
-  using _open = forwarding.sessions.add(new Session(factsOf(forwarding), relay));
+  const over = forwarding.sessions.hold(new Session(factsOf(forwarding), relay));
   started({ stop: () => relay.stop(shuttingDown()) });
   relay.start();
-  const error = await relay.over;
-  return { error, bytesIn: relay.bytesIn, upstreamAuditId };
+  return { error: await over, upstreamAuditId };
 }
 
 /** The cluster's side ends with whatever goes wrong here: nobody else has it. */
@@ -104,7 +104,7 @@ function switchClient(
 }
 
 function factsOf({ id, caller, subject, cluster, route, protocol }: UpgradeForwarding): Session['facts'] {
-  return { id, caller, subject, cluster: cluster.name, info: route.info, protocol };
+  return { id, caller, subject, cluster: cluster.name, action: actionOf(route), protocol };
 }
 
 /**

@@ -43,6 +43,8 @@ export interface Forwarding {
   readonly route: Route;
   readonly cluster: Cluster;
   readonly sessions: OpenSessions;
+  /** Told of each piece that comes from the client behind the head of the request. */
+  readonly received: (bytes: number) => void;
 }
 
 /** Ends it at the drain limit of a shutdown. */
@@ -53,7 +55,6 @@ export interface StopForwarding {
 export interface ForwardingResult {
   /** What went wrong; undefined when the client was served. */
   readonly error: RoundhouseError | undefined;
-  readonly bytesIn: number;
   /** By which the cluster's own audit log knows the request. */
   readonly upstreamAuditId: string | undefined;
 }
@@ -93,7 +94,7 @@ export async function forward(
     },
   });
   started(relay);
-  const body = bodyOf(request, reply, limits);
+  const body = bodyOf(forwarding, limits);
   const options: RequestOptions = {
     method: request.method,
     path: `${cluster.basePath}${route.target.path}${route.target.query}`,
@@ -109,7 +110,7 @@ export async function forward(
     if (error !== undefined) {
       cluster.failed(error);
     }
-    return { error, bytesIn: body?.bytes ?? 0, upstreamAuditId };
+    return { error, upstreamAuditId };
   } finally {
     body?.destroy();
   }
@@ -126,8 +127,7 @@ function refuseWhereNobodyIsNamed({ name, identityMode }: Cluster): void {
 }
 
 function bodyOf(
-  { body, expectsContinue }: FrontRequest,
-  reply: Reply,
+  { request: { body, expectsContinue }, reply, received }: Forwarding,
   { uploadSilenceMs }: ForwardingLimits,
 ): RequestBody | undefined {
   if (body === undefined) {
@@ -140,6 +140,7 @@ function bodyOf(
         reply.proceed();
       }
     },
+    onReceived: received,
     silenceMs: uploadSilenceMs,
   });
   // The transport reports it as the failure of the request; here it only must not end the process.

@@ -10,6 +10,8 @@ export interface RequestBodyOptions {
   readonly source: Readable;
   /** Called before the first byte is wanted, for a client that waits for 100. */
   readonly onWanted: () => void;
+  /** Told of each piece that was read from the client. */
+  readonly onReceived: (bytes: number) => void;
   /** No piece of it may take longer, neither to come from the client nor to be taken by the cluster. */
   readonly silenceMs: number;
 }
@@ -17,18 +19,12 @@ export interface RequestBodyOptions {
 export class RequestBody extends Readable {
   readonly #options: RequestBodyOptions;
   #wanted = false;
-  #bytes = 0;
   /** Set while something is waited for; which side it is depends on whether the source is paused. */
   #silence: NodeJS.Timeout | undefined;
 
   constructor(options: RequestBodyOptions) {
     super();
     this.#options = options;
-  }
-
-  /** Read from the client so far. */
-  get bytes(): number {
-    return this.#bytes;
   }
 
   override _read(): void {
@@ -59,7 +55,7 @@ export class RequestBody extends Readable {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    this.#bytes += chunk.length;
+    this.#options.onReceived(chunk.length);
     if (this.push(chunk)) {
       this.#await(this.#onSilence);
     } else {

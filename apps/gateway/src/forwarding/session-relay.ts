@@ -17,6 +17,13 @@ export interface SessionLimits {
   readonly halfClosedTimeoutMs: number;
 }
 
+export interface SessionBytes {
+  /** From the client. */
+  readonly received: (bytes: number) => void;
+  /** To the client. */
+  readonly sent: (bytes: number) => void;
+}
+
 export class SessionRelay {
   readonly #client: SessionSide;
   readonly #cluster: SessionSide;
@@ -33,14 +40,14 @@ export class SessionRelay {
 
   /**
    * @param protocol that both sides speak now
-   * @param sent is told of each piece that goes to the client, in bytes
+   * @param passing is told of each piece
    */
   constructor(
     client: SessionSide,
     cluster: SessionSide,
     protocol: string,
     limits: SessionLimits,
-    sent: (bytes: number) => void,
+    passing: SessionBytes,
   ) {
     this.#client = client;
     this.#cluster = cluster;
@@ -55,6 +62,7 @@ export class SessionRelay {
     this.#fromClient = new SessionLane(client.socket, cluster.socket, stallTimeoutMs, {
       passed: (chunk) => {
         this.#bytesIn += chunk.length;
+        passing.received(chunk.length);
         this.#passed(chunk, this.#clientLives, this.#clusterLives);
       },
       ended: () => this.#laneEnded(),
@@ -63,7 +71,7 @@ export class SessionRelay {
     this.#fromCluster = new SessionLane(cluster.socket, client.socket, stallTimeoutMs, {
       passed: (chunk) => {
         this.#bytesOut += chunk.length;
-        sent(chunk.length);
+        passing.sent(chunk.length);
         this.#passed(chunk, this.#clusterLives, this.#clientLives);
       },
       ended: () => this.#laneEnded(),

@@ -4,7 +4,7 @@
  */
 
 import type { Caller } from '../authentication/caller.ts';
-import { actionOf } from '../authorization/action.ts';
+import { actionOf, resourceFields } from '../authorization/action.ts';
 import type { Exchange } from '../exchange.ts';
 
 export type AuditStage = 'Started' | 'ResponseComplete';
@@ -25,13 +25,7 @@ export function auditRecord(exchange: Exchange, stage: AuditStage): Record<strin
     cluster: cluster?.name ?? route?.clusterName ?? '',
     method: request?.method ?? '',
     verb: action?.verb ?? '',
-    ...(action?.isResource === true && {
-      apiGroup: action.group,
-      resource: action.resource,
-      subresource: action.subresource,
-      namespace: action.namespace,
-      name: action.name,
-    }),
+    ...(action?.isResource === true && resourceFields(action)),
     path: route?.target.path ?? '',
     ...(traceId !== undefined && { traceId }),
   };

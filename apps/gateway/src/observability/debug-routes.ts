@@ -1,12 +1,15 @@
 /** What the admin listener shows beside health and metrics. JSON with a schema version; times in RFC 3339; no secrets. */
 
-import type { AdminAnswer, AdminRoute } from '@roundhouse/process';
+import type { AdminRoute } from '@roundhouse/process';
 import { RoundhouseError } from '@roundhouse/transport';
 import type { PoolSnapshot } from '@roundhouse/transport';
 import { explainAccess, listAccess, readAccessQuestion } from '../authorization/explain-access.ts';
 import type { Policy } from '../authorization/policy.ts';
 import type { Cluster } from '../clusters/cluster.ts';
 import type { NameConflict } from '../clusters/cluster-registry.ts';
+import type { OpenSessions } from '../sessions/open-sessions.ts';
+import { json, schemaVersion } from './debug-answer.ts';
+import { describeSession } from './debug-sessions.ts';
 
 export interface DebugSources {
   /** Where clients come in; undefined before the listener is open. */
@@ -14,12 +17,11 @@ export interface DebugSources {
   readonly clusters: () => Iterable<Cluster>;
   readonly conflicts: () => readonly NameConflict[];
   readonly pool: () => PoolSnapshot;
+  readonly sessions: OpenSessions;
   /** Undefined where there is no authorisation file. */
   readonly policy: (() => Policy) | undefined;
   readonly sources: () => Iterable<{ readonly path: string; readonly error: Error | undefined }>;
 }
-
-const schemaVersion = 1;
 
 export function debugRoutes(from: DebugSources): Readonly<Record<string, AdminRoute>> {
   return {
@@ -34,6 +36,7 @@ export function debugRoutes(from: DebugSources): Readonly<Record<string, AdminRo
           : explainAccess(policy, question)),
       });
     },
+    '/debug/sessions': () => json({ schemaVersion, sessions: Array.from(from.sessions, describeSession) }),
     '/debug/transports': () => json({ schemaVersion, ...from.pool() }),
     '/debug/clusters': () =>
       json({
@@ -74,8 +77,4 @@ function describeCluster(cluster: Cluster): Record<string, unknown> {
 
 function describeError(error: Error): { code: string; message: string } {
   return { code: RoundhouseError.is(error) ? error.code : 'ERR_RH_FILE_UNUSABLE', message: error.message };
-}
-
-function json(value: unknown): AdminAnswer {
-  return { contentType: 'application/json', body: `${JSON.stringify(value, null, 2)}\n` };
 }

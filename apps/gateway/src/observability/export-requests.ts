@@ -47,7 +47,7 @@ export function exportRequests(metrics: Metrics, counts: RequestCounts): void {
   });
   metrics.gauge({
     name: 'roundhouse_gateway_long_running_requests',
-    help: 'Watches, logs and other long-running requests under way.',
+    help: 'Watches, logs, sessions and other long-running requests under way.',
     labelNames: ['cluster', 'verb'],
     collect() {
       this.reset();
@@ -65,10 +65,14 @@ function exportBytes(metrics: Metrics, counts: RequestCounts): void {
   for (const [name, help, field] of [
     [
       'roundhouse_gateway_received_bytes_total',
-      'Bytes of request bodies taken from clients.',
+      'Bytes taken from clients: request bodies, and what they send in sessions; counted as they come.',
       'receivedBytes',
     ],
-    ['roundhouse_gateway_sent_bytes_total', 'Bytes of answers given to clients.', 'sentBytes'],
+    [
+      'roundhouse_gateway_sent_bytes_total',
+      'Bytes given to clients: answers, and what sessions bring; counted as they go.',
+      'sentBytes',
+    ],
   ] as const) {
     metrics.counter({
       name,

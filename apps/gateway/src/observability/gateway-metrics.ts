@@ -8,8 +8,12 @@ import type { Metrics } from '@roundhouse/process';
 import type { AuditNumbers } from './audit-log.ts';
 import type { Cluster } from '../clusters/cluster.ts';
 import type { Exchange } from '../exchange.ts';
+import { maxClusterLabels } from './by-cluster.ts';
+import { exportHttp2 } from './export-http2.ts';
 import { exportRequests } from './export-requests.ts';
-import { RequestCounts, maxClusterLabels } from './request-counts.ts';
+import { exportSessions } from './export-sessions.ts';
+import { RequestCounts } from './request-counts.ts';
+import type { SessionCounts } from './session-counts.ts';
 
 export interface GatewayMetricsSources {
   readonly clusters: () => Iterable<Cluster>;
@@ -17,6 +21,7 @@ export interface GatewayMetricsSources {
   /** By path; whether what is in it now is in use. */
   readonly sources: () => Iterable<{ readonly path: string; readonly error: Error | undefined }>;
   readonly frontConnections: () => number;
+  readonly sessions: SessionCounts;
   /** Undefined without an audit log. */
   readonly audit: () => AuditNumbers | undefined;
 }
@@ -26,8 +31,10 @@ export class GatewayMetrics {
 
   constructor(metrics: Metrics, sources: GatewayMetricsSources) {
     exportRequests(metrics, this.#requests);
+    exportSessions(metrics, sources.sessions);
     exportClusters(metrics, sources);
     exportPool(metrics, sources);
+    exportHttp2(metrics, sources);
     exportAudit(metrics, sources);
   }
 
@@ -37,11 +44,7 @@ export class GatewayMetrics {
 
   /** The request is known now. */
   longRunningStarted(exchange: Exchange): void {
-    this.#requests.longRunning(exchange, 1);
-  }
-
-  longRunningEnded(exchange: Exchange): void {
-    this.#requests.longRunning(exchange, -1);
+    this.#requests.longRunningStarted(exchange);
   }
 
   requestEnded(exchange: Exchange, code: number, durationMs: number): void {

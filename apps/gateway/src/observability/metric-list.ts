@@ -3,6 +3,7 @@
 import { Metrics } from '@roundhouse/process';
 import { TransportPool } from '@roundhouse/transport';
 import { GatewayMetrics } from './gateway-metrics.ts';
+import { SessionCounts } from './session-counts.ts';
 
 export interface MetricDescription {
   readonly name: string;
@@ -20,6 +21,7 @@ export function describeGatewayMetrics(): readonly MetricDescription[] {
     sources: () => [],
     pool: () => pool.inspect(),
     frontConnections: () => 0,
+    sessions: new SessionCounts(),
     audit: () => undefined,
   });
   return metrics.describe().toSorted((left, right) => (left.name < right.name ? -1 : 1));

@@ -6,60 +6,81 @@
 
 import { Observations } from '@roundhouse/process';
 import type { Exchange } from '../exchange.ts';
+import { ByCluster } from './by-cluster.ts';
 import { verbLabel } from './verb-label.ts';
-
-/** Names beyond this are counted together: clusters that come and go must not grow the numbers for ever. */
-export const maxClusterLabels = 4_096;
 
 /** Of the durations of short requests, in seconds. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 export class RequestCounts {
   #inFlight = 0;
-  /** By label. Bounded by `maxClusterLabels`, and one for what has no cluster, and one for the others. */
-  readonly #clusters = new Map<string, ClusterCounts>();
+  readonly #clusters = new ByCluster((cluster) => new ClusterCounts(cluster));
+  /**
+   * Long-running requests under way, with what of their bytes is counted already: a session may last for days. Leave as they
+   * end; bounded as streams and sessions are.
+   */
+  readonly #longRunning = new Map<Exchange, Bytes>();
 
   get inFlight(): number {
     return this.#inFlight;
   }
 
+  /** With the bytes of what is under way, as far as they have passed. */
   get clusters(): Iterable<ClusterCounts> {
-    return this.#clusters.values();
+    for (const [exchange, counted] of this.#longRunning) {
+      countBytes(exchange, this.#clusters.of(exchange.cluster?.name), counted);
+    }
+    return this.#clusters;
   }
 
   started(): void {
     this.#inFlight += 1;
   }
 
-  longRunning({ cluster, route }: Exchange, change: 1 | -1): void {
-    const counts = this.#of(cluster?.name).of(verbLabel(route));
-    counts.longRunning = (counts.longRunning ?? 0) + change;
+  /** The request is known now, and lasts until somebody wants its end. */
+  longRunningStarted(exchange: Exchange): void {
+    const { cluster, route } = exchange;
+    const counts = this.#clusters.of(cluster?.name).of(verbLabel(route));
+    counts.longRunning = (counts.longRunning ?? 0) + 1;
+    this.#longRunning.set(exchange, { receivedBytes: 0, sentBytes: 0 });
   }
 
-  ended({ cluster, route, error, bytesIn, reply }: Exchange, code: number, durationMs: number): void {
+  ended(exchange: Exchange, code: number, durationMs: number): void {
+    const { cluster, route, error } = exchange;
     this.#inFlight -= 1;
-    const counts = this.#of(cluster?.name);
-    const { codes, durations } = counts.of(verbLabel(route));
-    increase(codes, code);
-    if (route?.info.longRunning === false) {
-      durations.observe(durationMs / 1000);
+    const counts = this.#clusters.of(cluster?.name);
+    const ofVerb = counts.of(verbLabel(route));
+    increase(ofVerb.codes, code);
+    const counted = this.#longRunning.get(exchange);
+    if (counted !== undefined) {
+      this.#longRunning.delete(exchange);
+      ofVerb.longRunning = (ofVerb.longRunning ?? 0) - 1;
+    } else if (route?.info.longRunning === false) {
+      ofVerb.durations.observe(durationMs / 1000);
     }
     if (error !== undefined) {
       increase(counts.failures, error.code);
     }
-    counts.receivedBytes += bytesIn;
-    counts.sentBytes += reply.bytesOut;
+    countBytes(exchange, counts, counted);
   }
+}
 
-  #of(name = ''): ClusterCounts {
-    const present = this.#clusters.get(name);
-    if (present !== undefined) {
-      return present;
-    }
-    const label = name === '' || this.#clusters.size < maxClusterLabels ? name : 'other';
-    const counts = this.#clusters.get(label) ?? new ClusterCounts(label);
-    this.#clusters.set(label, counts);
-    return counts;
+interface Bytes {
+  receivedBytes: number;
+  sentBytes: number;
+}
+
+/** Adds what has passed since it was counted last; all of it where it never was. */
+function countBytes(
+  { bytesIn, reply: { bytesOut } }: Exchange,
+  counts: Bytes,
+  counted: Bytes | undefined,
+): void {
+  counts.receivedBytes += bytesIn - (counted?.receivedBytes ?? 0);
+  counts.sentBytes += bytesOut - (counted?.sentBytes ?? 0);
+  if (counted !== undefined) {
+    counted.receivedBytes = bytesIn;
+    counted.sentBytes = bytesOut;
   }
 }
 

@@ -1,13 +1,22 @@
 /** The sessions that are open, so that they can be listed and ended one by one. */
 
+import type { RoundhouseError } from '@roundhouse/transport';
 import type { Session } from './session.ts';
 
+/** Is told of each session twice. */
+export interface SessionObserver {
+  started(session: Session): void;
+  /** @param error nothing after a good end */
+  ended(session: Session, error: RoundhouseError | undefined): void;
+}
+
 export class OpenSessions {
+  readonly #observer: SessionObserver;
   /** By id; each leaves when it is over. Bounded by the pool's limits on upgraded connections. */
   readonly #sessions = new Map<string, Session>();
 
-  get size(): number {
-    return this.#sessions.size;
+  constructor(observer: SessionObserver) {
+    this.#observer = observer;
   }
 
   [Symbol.iterator](): IterableIterator<Session> {
@@ -18,13 +27,13 @@ export class OpenSessions {
     return this.#sessions.get(id);
   }
 
-  /** Its end takes it out again. */
-  add(session: Session): Disposable {
+  /** Keeps it until it is over. Resolves as the session does; never rejects. */
+  async hold(session: Session): Promise<RoundhouseError | undefined> {
     this.#sessions.set(session.facts.id, session);
-    return {
-      [Symbol.dispose]: () => {
-        this.#sessions.delete(session.facts.id);
-      },
-    };
+    this.#observer.started(session);
+    const error = await session.over;
+    this.#sessions.delete(session.facts.id);
+    this.#observer.ended(session, error);
+    return error;
   }
 }

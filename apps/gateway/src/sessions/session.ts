@@ -2,8 +2,8 @@
 
 import type { RoundhouseError } from '@roundhouse/transport';
 import type { Caller } from '../authentication/caller.ts';
+import type { Action } from '../authorization/action.ts';
 import { GatewayError } from '../errors.ts';
-import type { RequestInfo } from '../routing/request-info.ts';
 
 export interface SessionFacts {
   /** The id of the request that it came from, in all logs. */
@@ -12,8 +12,9 @@ export interface SessionFacts {
   /** As whom the cluster sees the caller. */
   readonly subject: Caller;
   readonly cluster: string;
-  readonly info: RequestInfo;
-  /** For instance `SPDY/3.1`. */
+  /** What was authorised. */
+  readonly action: Action;
+  /** `websocket` or `SPDY/3.1`, as the client spells it. */
   readonly protocol: string;
 }
 
@@ -21,6 +22,8 @@ export interface SessionFacts {
 export interface SessionCarrier {
   readonly bytesIn: number;
   readonly bytesOut: number;
+  /** Resolves when it is over: with nothing after a good end, else with what broke it. Never rejects. */
+  readonly over: Promise<RoundhouseError | undefined>;
   stop(error: RoundhouseError): void;
 }
 
@@ -41,6 +44,11 @@ export class Session {
 
   get bytesOut(): number {
     return this.#carrier.bytesOut;
+  }
+
+  /** Resolves when it is over: with nothing after a good end, else with what broke it. Never rejects. */
+  get over(): Promise<RoundhouseError | undefined> {
+    return this.#carrier.over;
   }
 
   /** Ends it, on both sides and now. */
