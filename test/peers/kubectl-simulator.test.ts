@@ -21,8 +21,11 @@ for (const minor of kubectlMinors) {
         'apiextensions.k8s.io/v1',
         'apps/v1',
         'authentication.k8s.io/v1',
+        'authorization.k8s.io/v1',
         'coordination.k8s.io/v1',
         'discovery.k8s.io/v1',
+        'events.k8s.io/v1',
+        'rbac.authorization.k8s.io/v1',
         'v1',
       ]);
       assert.match(await run('cluster-info'), /control plane.* is running at/);

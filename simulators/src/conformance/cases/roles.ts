@@ -4,6 +4,7 @@ import type { JsonObject } from '../../kube-apiserver/json.ts';
 import {
   binding,
   clusterRole,
+  clusterRoleBindingsPath,
   clusterRolesPath,
   create,
   grant,
@@ -264,7 +265,6 @@ export const roleCases: readonly ConformanceCase[] = [
   {
     name: 'a cluster begins with roles for administrators, for those who work in a namespace and for everybody',
     run: async (target) => {
-      const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
       for (const name of [
         'admin',
         'cluster-admin',
@@ -278,8 +278,8 @@ export const roleCases: readonly ConformanceCase[] = [
         assert.deepEqual([status, label], [200, 'rbac-defaults'], name);
       }
       const groupsOf = async (name: string) =>
-        listAt((await call(target, 'GET', `${bindings}/${name}`)).body, 'subjects').map((subject) =>
-          textAt(subject, 'name'),
+        listAt((await call(target, 'GET', `${clusterRoleBindingsPath}/${name}`)).body, 'subjects').map(
+          (subject) => textAt(subject, 'name'),
         );
       assert.deepEqual(await groupsOf('cluster-admin'), ['system:masters']);
       assert.deepEqual(await groupsOf('system:discovery'), ['system:authenticated']);
