@@ -184,11 +184,11 @@ export const accessReviewCases: readonly ConformanceCase[] = [
           resources: ['deployments'],
           resourceNames: ['web'],
         };
-        await grant(target, namespace, [rule, { verbs: ['list'], apiGroups: [''], resources: ['pods'] }]);
         const dangling = binding('RoleBinding', 'dangling', { kind: 'Role', name: 'none' }, [
           subjects.user(as),
         ]);
         await create(target, roleBindingsIn(namespace), dangling);
+        await grant(target, namespace, [rule, { verbs: ['list'], apiGroups: [''], resources: ['pods'] }]);
         await untilAllowed(target, podsIn(namespace));
         const { status, body } = await ask(target, 'SelfSubjectRulesReview', { namespace }, { as });
         assert.deepEqual([status, at(body, 'status', 'incomplete')], [201, false]);

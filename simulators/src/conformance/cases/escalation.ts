@@ -104,7 +104,7 @@ export const escalationCases: readonly ConformanceCase[] = [
           notHeld(target, '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}'),
         );
         assert.deepEqual(await bind('ClusterRole', 'view'), [201, '']);
-        assert.equal((await bind('ClusterRole', 'edit'))[0], 403);
+        assert.equal((await bind('ClusterRole', 'system:aggregate-to-edit'))[0], 403);
         assert.equal((await bind('ClusterRole', 'none'))[0], 404);
       }),
   },
