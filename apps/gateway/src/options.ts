@@ -8,6 +8,7 @@ import { profiles } from '@roundhouse/transport';
 import { z } from 'zod';
 import { oidcOptionsSchema } from './authentication/oidc/oidc-options.ts';
 import { filePath } from './file-path.ts';
+import { upstreamAlpns } from './clusters/upstream-alpn.ts';
 import { identityModes } from './identity/identity-mode.ts';
 
 const proxy = profiles.proxy;
@@ -81,9 +82,11 @@ export const gatewayFieldsSchema = z.strictObject({
       'whoever reaches the admin listener may end sessions; without it, who is on this machine, at a loopback address',
     ),
   upstreamAlpn: z
-    .enum(['http/1.1', 'h2', 'auto'])
-    .default('http/1.1')
-    .describe('what to offer a cluster in ALPN'),
+    .enum(upstreamAlpns)
+    .default('auto')
+    .describe(
+      'HTTP towards clusters over TLS; auto: short requests over HTTP/1.1, watches and logs over HTTP/2 where a cluster offers it',
+    ),
   reloadIntervalMs: ms
     .default(30_000)
     .describe('longest time in which a change of a kubeconfig stays unseen where file events do not reach'),
@@ -121,6 +124,23 @@ export const gatewayFieldsSchema = z.strictObject({
       maxStreamsPerCluster: count
         .default(proxy.maxStreamsPerHost)
         .describe('watches, logs and other long-running requests'),
+      maxStreamsPerConnection: count
+        .default(proxy.maxStreamsPerConnection)
+        .describe('requests on one HTTP/2 connection to a cluster; one more opens another'),
+      pingAfterMs: z
+        .int()
+        .min(0)
+        .max(2_147_483_647)
+        .default(proxy.pingAfterMs)
+        .describe(
+          'an HTTP/2 connection to a cluster that carries something and is silent for so long is asked whether it lives (PING); 0: never',
+        ),
+      pingTimeoutMs: ms
+        .default(proxy.pingTimeoutMs)
+        .describe('without an answer for so long, such a connection and what it carries is given up'),
+      http2BackOffMs: ms
+        .default(proxy.http2BackOffMs)
+        .describe('a cluster that agrees to HTTP/2 and does not speak it is asked over HTTP/1.1 for so long'),
       maxSessionsPerCluster: count
         .default(proxy.maxUpgradesPerHost)
         .describe('upgraded sessions: exec, attach, port-forward, WebSockets'),

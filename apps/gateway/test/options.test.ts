@@ -9,7 +9,7 @@ test('everything but the kubeconfigs has a default', () => {
   const options = parseGatewayOptions(minimal);
   assert.deepEqual(options.listen, { host: '127.0.0.1', port: 7443 });
   assert.deepEqual(options.admin, { host: '127.0.0.1', port: 7480 });
-  assert.equal(options.upstreamAlpn, 'http/1.1');
+  assert.equal(options.upstreamAlpn, 'auto');
   assert.ok(options.limits.keepAliveTimeoutMs > 60_000, 'BB-33: above the 60 s of the balancers in front');
 });
 

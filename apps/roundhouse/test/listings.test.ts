@@ -27,7 +27,8 @@ const transport = {
   id: '0123456789ab',
   origin: 'https://10.0.0.1:6443',
   identities: ['alpha'],
-  protocol: 'http/1.1',
+  protocols: { unary: 'http/1.1', stream: 'h2' },
+  http2: { connections: 3, requests: 250 },
   state: 'open',
   connections: { opening: 0, idle: 2, active: 1, draining: 0 },
   streams: 1,
@@ -72,10 +73,10 @@ suite('clusters and transports', () => {
     await using admin = await openAdmin();
     const { stdout } = await runCaptured(['transports', '-o', 'wide', '--admin', admin.url]);
     const [head, line] = stdout.split('\n');
-    assert.match(head ?? '', /^TRANSPORT .*OPENING .*DIALS .*IN +OUT .*SERVER NAME +DIALER$/);
+    assert.match(head ?? '', /^TRANSPORT .*HTTP\/2 +OPENING .*DIALS .*IN +OUT .*SERVER NAME +DIALER$/);
     assert.match(
       line ?? '',
-      /^0123456789ab +https:\/\/10\.0\.0\.1:6443 +alpha +http\/1\.1 +open +2 +1 .* 1\.4MiB +999B +5s +3m.* yes +10\.0\.0\.1 +direct$/,
+      /^0123456789ab +https:\/\/10\.0\.0\.1:6443 +alpha +http\/1\.1, streams h2 +open +2 +1 +3 .* 1\.4MiB +999B +5s +3m.* yes +10\.0\.0\.1 +direct$/,
     );
   });
 

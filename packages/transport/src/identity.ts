@@ -10,6 +10,7 @@ import { PoolDispatcher } from './dispatcher.ts';
 import { Endpoint } from './endpoint.ts';
 import { RoundhouseError, TransportError } from './errors.ts';
 import type { Exchange, ExchangeOwner } from './exchange.ts';
+import type { TransportSnapshot } from './inspect.ts';
 import type { TransportPool } from './pool.ts';
 import type { RequestOptions, ResponseHandler } from './request.ts';
 import { Transport } from './transport.ts';
@@ -64,6 +65,11 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
   /** Counts the endpoints that it has had; a rotation to equal content is none. */
   get generation(): number {
     return this.#generation;
+  }
+
+  /** What requests of each kind go over; undefined where the next connection will tell. */
+  get protocols(): TransportSnapshot['protocols'] {
+    return this.#pool.protocolsOf(this.#endpoint);
   }
 
   get inFlight(): number {

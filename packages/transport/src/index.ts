@@ -20,6 +20,7 @@ export type { Limits, ProfileName } from './limits.ts';
 export type { Protocol } from './protocol-choice.ts';
 export { TransportPool } from './pool.ts';
 export type { CloseOptions, PoolOptions } from './pool.ts';
+export { requestKinds } from './request.ts';
 export type { RequestBody, RequestKind, RequestOptions, ResponseHandler } from './request.ts';
 export type { OrdinaryAnswer, SwitchedAnswer, UpgradeAnswer, UpgradeOptions } from './upgrade.ts';
 export { TlsMaterial } from './tls-material.ts';

@@ -17,7 +17,7 @@ import { IdleConnections } from './idle-connections.ts';
 import { Identity } from './identity.ts';
 import type { EndpointSource } from './identity.ts';
 import { publishTransport } from './inspect.ts';
-import type { PoolSnapshot } from './inspect.ts';
+import type { PoolSnapshot, TransportSnapshot } from './inspect.ts';
 import { Lease } from './lease.ts';
 import { limitsOf } from './limits.ts';
 import type { Limits, ProfileName } from './limits.ts';
@@ -252,6 +252,11 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
     publishTransport('opened', endpoint);
     this.transportUnused(transport);
     return transport;
+  }
+
+  protocolsOf(endpoint: Endpoint | undefined): TransportSnapshot['protocols'] {
+    const transport = endpoint === undefined ? undefined : this.#transports.get(endpoint.key);
+    return transport?.protocols ?? { unary: undefined, stream: undefined };
   }
 
   /** An identity points elsewhere now: what it pointed at ends, unless somebody else needs it. */

@@ -66,12 +66,13 @@ export class ProtocolChoice {
 
   /** What a request of this kind goes over; undefined while the next dial will tell. */
   of(kind: RequestKind): Protocol | undefined {
-    return this.offerFor(kind) === 'http/1.1' && this.#backsOff ? 'http/1.1' : this.#agreed[kind];
+    const offer = this.offerFor(kind);
+    return offer === 'auto' ? this.#agreed[kind] : offer;
   }
 
   /** Whether one connection may carry several of this kind, or might, so that one is dialed at a time. */
   shares(kind: RequestKind): boolean {
-    return (this.of(kind) ?? (this.offerFor(kind) === 'http/1.1' ? 'http/1.1' : 'h2')) === 'h2';
+    return this.of(kind) !== 'http/1.1';
   }
 
   /** Whether a request of this kind may go on a connection of this protocol. */

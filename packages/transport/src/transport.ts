@@ -93,6 +93,10 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     return this.#exchanges.size > 0 || this.#upgrades.size > 0 || this.#leases > 0;
   }
 
+  get protocols(): TransportSnapshot['protocols'] {
+    return { unary: this.#protocols.of('unary'), stream: this.#protocols.of('stream') };
+  }
+
   get isLeased(): boolean {
     return this.#leases > 0;
   }
@@ -418,7 +422,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   inspect(): TransportSnapshot {
     return {
       ...endpointFacts(this.endpoint),
-      protocols: { unary: this.#protocols.of('unary'), stream: this.#protocols.of('stream') },
+      protocols: this.protocols,
       state: this.#state,
       connections: { opening: this.#dials.size, ...this.#connections.count() },
       http2: this.#connections.http2(),

@@ -5,8 +5,9 @@
 
 import { Endpoint, RoundhouseError } from '@roundhouse/transport';
 import type {
-  AlpnPolicy,
   Identity,
+  Protocol,
+  RequestKind,
   RequestOptions,
   ResponseHandler,
   TransportPool,
@@ -17,6 +18,8 @@ import type { ClusterAccess, ContextResolution, KubernetesError } from '@roundho
 import { GatewayError } from '../errors.ts';
 import type { IdentityMode } from '../identity/identity-mode.ts';
 import { pathNameOf } from './path-name.ts';
+import { alpnPolicyOf } from './upstream-alpn.ts';
+import type { UpstreamAlpn } from './upstream-alpn.ts';
 
 /**
  * - `unknown`: nothing was asked of it yet.
@@ -36,7 +39,7 @@ export interface ClusterError {
 export interface ClusterOptions {
   readonly pool: TransportPool;
   readonly identityMode: IdentityMode;
-  readonly alpn: AlpnPolicy;
+  readonly alpn: UpstreamAlpn;
 }
 
 /** What is known of a cluster that can be asked. Replaced as a whole. */
@@ -121,6 +124,11 @@ export class Cluster {
   /** Counts the endpoints that it has had. */
   get generation(): number {
     return this.#reach?.identity.generation ?? 0;
+  }
+
+  /** What requests of each kind go over; undefined where the next connection will tell. */
+  get protocols(): Readonly<Record<RequestKind, Protocol | undefined>> {
+    return this.#reach?.identity.protocols ?? { unary: undefined, stream: undefined };
   }
 
   /** For `Authorization`, where the gateway speaks with its own credential; undefined where it has none, or a certificate. */
@@ -231,7 +239,7 @@ export class Cluster {
         material,
         insecure: access.insecure,
         serverName: access.serverName,
-        alpn: this.#options.alpn,
+        alpn: alpnPolicyOf(this.#options.alpn),
       }),
     });
   }
@@ -247,6 +255,7 @@ const contactFailures: ReadonlySet<string> = new Set([
   'ERR_RH_TLS_UNTRUSTED',
   'ERR_RH_TLS_FAILED',
   'ERR_RH_ALPN_MISMATCH',
+  'ERR_RH_PROTOCOL_REFUSED',
   'ERR_RH_RESPONSE_INVALID',
   'ERR_RH_UPSTREAM_CREDENTIAL_REFUSED',
   'ERR_RH_UPSTREAM_REDIRECT',

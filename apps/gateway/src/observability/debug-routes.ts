@@ -72,6 +72,8 @@ function describeCluster(cluster: Cluster): Record<string, unknown> {
         : { code: lastError.code, message: lastError.message, at: lastError.at.toISOString() },
     inFlight: cluster.inFlight,
     generation: cluster.generation,
+    // What is not known before the first connection is null.
+    protocols: { unary: cluster.protocols.unary ?? null, stream: cluster.protocols.stream ?? null },
   };
 }
 

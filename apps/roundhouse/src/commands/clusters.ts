@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { field, msSince, optionalRowsOf, rowsOf, type Row } from '../admin-answer.ts';
 import type { Context } from '../context.ts';
 import { formatAge } from '../output/age.ts';
+import { protocols } from '../output/protocols.ts';
 import type { Column } from '../output/table.ts';
 import type { Style, Terminal } from '../output/terminal.ts';
 import type { CommandModule } from './command-module.ts';
@@ -48,6 +49,7 @@ function columnsFor(terminal: Terminal): readonly Column<Row>[] {
     { title: 'IDENTITY', wide: true, value: (row) => field(row, 'identity') },
     { title: 'VERIFIED', wide: true, value: (row) => (field(row, 'insecure') === 'true' ? 'no' : 'yes') },
     { title: 'IN FLIGHT', wide: true, value: (row) => field(row, 'inFlight') },
+    { title: 'PROTOCOL', wide: true, value: protocols },
     { title: 'PATH', wide: true, value: (row) => field(row, 'path') },
     { title: 'CERTIFICATE EXPIRES', value: certificateExpiry },
     { title: 'SOURCE', wide: true, value: (row) => field(row, 'source') },

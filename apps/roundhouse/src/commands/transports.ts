@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { formatAge } from '../output/age.ts';
 import { formatBytes } from '../output/bytes.ts';
 import type { Column } from '../output/table.ts';
+import { protocols } from '../output/protocols.ts';
 import type { CommandModule } from './command-module.ts';
 import { defineListing } from './listing-command.ts';
 
@@ -36,10 +37,11 @@ const columns: readonly Column<Row>[] = [
   { title: 'TRANSPORT', value: (row) => field(row, 'id') },
   { title: 'ORIGIN', value: (row) => field(row, 'origin') },
   { title: 'IDENTITIES', value: (row) => field(row, 'identities') },
-  { title: 'PROTOCOL', value: (row) => field(row, 'protocol') },
+  { title: 'PROTOCOL', value: protocols },
   { title: 'STATE', value: (row) => field(row, 'state') },
   { title: 'IDLE', value: (row) => field(row, 'connections', 'idle') },
   { title: 'ACTIVE', value: (row) => field(row, 'connections', 'active') },
+  { title: 'HTTP/2', wide: true, value: (row) => field(row, 'http2', 'connections') },
   { title: 'OPENING', wide: true, value: (row) => field(row, 'connections', 'opening') },
   { title: 'DRAINING', wide: true, value: (row) => field(row, 'connections', 'draining') },
   { title: 'STREAMS', value: (row) => field(row, 'streams') },
