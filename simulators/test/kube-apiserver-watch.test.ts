@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { at, listAt, objectAt, textAt } from '../src/kube-apiserver/json.ts';
 import type { Json } from '../src/kube-apiserver/json.ts';
+import { ManualClock } from '../src/manual-clock.ts';
 import { call, configMap, configMaps, openLines, open, startServer } from './kube-apiserver-client.ts';
 
 const watch = `${configMaps}?watch=true`;
@@ -106,6 +107,21 @@ test('timeoutSeconds ends a watch in good order', async () => {
     `${watch}&timeoutSeconds=1&resourceVersion=${server.store.revision}`,
   );
   assert.equal(await events.next(), undefined);
+});
+
+test('a watch with bookmarks that has ended leaves no timer behind', async () => {
+  const clock = new ManualClock();
+  await using server = await startServer({ clock });
+  await using events = await openLines(
+    server,
+    `${watch}&timeoutSeconds=5&allowWatchBookmarks=true&resourceVersion=${server.store.revision}`,
+  );
+  server.store.create(configMap('a'));
+  assert.equal(at(await events.nextJson(), 'type'), 'ADDED');
+  clock.advance(5000);
+  assert.equal(at(await events.nextJson(), 'type'), 'BOOKMARK');
+  assert.equal(await events.next(), undefined);
+  assert.equal(clock.pending, 0);
 });
 
 test('a watch as a table sends the columns once', async () => {

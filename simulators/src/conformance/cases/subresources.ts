@@ -59,24 +59,6 @@ export const subresourceCases: readonly ConformanceCase[] = [
         );
       }),
   },
-  {
-    name: 'a dry run answers what would be stored, and stores nothing',
-    run: async (target) =>
-      inNamespace(target, async (namespace) => {
-        const path = deploymentsIn(namespace);
-        const tried = await call(target, 'POST', `${path}?dryRun=All`, { body: deployment('web') });
-        assert.deepEqual([tried.status, at(tried.body, 'spec', 'replicas')], [201, 1]);
-        assert.equal((await call(target, 'GET', `${path}/web`)).status, 404);
-        await call(target, 'POST', path, { body: deployment('web') });
-        const patched = await call(target, 'PATCH', `${path}/web?dryRun=All`, {
-          type: mergePatch,
-          body: { spec: { replicas: 5 } },
-        });
-        assert.equal(at(patched.body, 'spec', 'replicas'), 5);
-        assert.equal((await call(target, 'DELETE', `${path}/web?dryRun=All`)).status, 200);
-        assert.equal(at((await call(target, 'GET', `${path}/web`)).body, 'spec', 'replicas'), 1);
-      }),
-  },
 ];
 
 const condition = {

@@ -8,6 +8,9 @@ export interface ContinueToken {
   readonly after: string;
 }
 
+/** Whatever is newest: for who goes on though the revision of the first chunk is no longer known. */
+export const anyRevision = -1;
+
 export function encodeContinue(token: ContinueToken): string {
   return Buffer.from(
     JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.after }),

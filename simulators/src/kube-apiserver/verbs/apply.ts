@@ -7,33 +7,20 @@ import type { Json } from '../json.ts';
 import { nameOf, namespaceOf, parseKubeObject, withMeta } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { apiVersionOf } from '../resources/resource-definition.ts';
-import type { WriteOptions } from '../store/object-store.ts';
 import { knownPart } from './field-validation.ts';
 import { formObject } from './resource-exchange.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
+import type { WriteOptions } from './write-options.ts';
 
 export const applyTypes: readonly string[] = ['application/apply-patch+yaml'];
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-export async function serveApply(
-  exchange: ResourceExchange,
-  options: WriteOptions & { readonly manager: string },
-): Promise<void> {
-  const { cluster, definition, info, query, reply } = exchange;
-  if ((query.get('fieldManager') ?? '') === '') {
-    const message = 'Required value: is required for apply patch';
-    throw new ApiError(422, 'Invalid', `PatchOptions.meta.k8s.io "" is invalid: fieldManager: ${message}`, {
-      group: 'meta.k8s.io',
-      kind: 'PatchOptions',
-      causes: [{ reason: 'FieldValueRequired', message, field: 'fieldManager' }],
-    });
-  }
+export async function serveApply(exchange: ResourceExchange, options: WriteOptions): Promise<void> {
+  const { cluster, definition, info, reply } = exchange;
   const applied = await readApplied(exchange);
-  const force = query.get('force') === 'true';
   const { object, created } = cluster.objects.apply(definition, info.namespace, info.name, applied, {
     ...options,
-    force,
     complete: (merged) => (options.manager === 'kubectl' ? keepLastApplied(merged, applied) : merged),
   });
   await reply.json(created ? 201 : 200, formObject(exchange, object));

@@ -1,11 +1,13 @@
 /** `DeleteOptions`: the body of a DELETE, or its query when there is no body. A body is all that counts where there is one. */
 import { ApiError } from '../api-error.ts';
-import type { StatusCause } from '../api-error.ts';
 import { readBody } from '../exchange.ts';
 import { at, isJsonObject, listAt, numberAt, objectAt } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { invalidField, unsupportedField } from '../resources/validation.ts';
 import type { Propagation, RemoveOptions } from '../store/deletion.ts';
+import { checkOptions } from './invalid-options.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
+import { dryRunCauses } from './write-options.ts';
 
 export interface DeleteOptions extends RemoveOptions {
   /** `orphanDependents: false`, the older word for a deletion that takes dependents with it. */
@@ -19,7 +21,7 @@ export async function readDeleteOptions(exchange: ResourceExchange): Promise<Del
   const given = (await readBody(exchange)) ?? fromQuery(exchange.query);
   const orphans = at(given, 'orphanDependents');
   const { uid, resourceVersion } = objectAt(given, 'preconditions');
-  checkOptions(given);
+  checkGiven(given);
   return {
     gracePeriodSeconds: numberAt(given, 'gracePeriodSeconds'),
     propagation: typeof orphans === 'boolean' ? olderWord(orphans) : propagationOf(given),
@@ -41,7 +43,7 @@ function propagationOf(given: Json): Propagation | undefined {
   return propagations.find((known) => known === at(given, 'propagationPolicy'));
 }
 
-function checkOptions(given: Json): void {
+function checkGiven(given: Json): void {
   if (!isJsonObject(given)) throw ApiError.badRequest('the object provided is unrecognized');
   const { gracePeriodSeconds: grace } = given;
   if (grace !== undefined && grace !== null && typeof grace !== 'number')
@@ -49,31 +51,16 @@ function checkOptions(given: Json): void {
       'json: cannot unmarshal value into Go struct field DeleteOptions.gracePeriodSeconds of type int64',
     );
   const propagation = at(given, 'propagationPolicy') ?? undefined;
-  const causes: StatusCause[] = [];
-  const invalid = (reason: string, field: string, message: string): void => {
-    causes.push({ reason, message, field });
-  };
-  const shown = JSON.stringify(propagation);
-  if (propagation !== undefined && typeof given['orphanDependents'] === 'boolean')
-    invalid(
-      'FieldValueInvalid',
-      'propagationPolicy',
-      `Invalid value: ${shown}: orphanDependents and deletionPropagation cannot be both set`,
-    );
-  if (propagation !== undefined && propagationOf(given) === undefined)
-    invalid(
-      'FieldValueNotSupported',
-      'propagationPolicy',
-      `Unsupported value: ${shown}: supported values: "Foreground", "Background", "Orphan", "nil"`,
-    );
-  if (listAt(given, 'dryRun').some((value) => value !== 'All'))
-    invalid(
-      'FieldValueNotSupported',
-      'dryRun',
-      `Unsupported value: ${JSON.stringify(objectAt(given)['dryRun'])}: supported values: "All"`,
-    );
-  if (causes.length > 0)
-    throw ApiError.invalid({ group: 'meta.k8s.io', resource: '', kind: 'DeleteOptions' }, '', causes);
+  const twice = propagation !== undefined && typeof given['orphanDependents'] === 'boolean';
+  const unknown = propagation !== undefined && propagationOf(given) === undefined;
+  const field = 'propagationPolicy';
+  checkOptions('DeleteOptions', [
+    ...(twice
+      ? [invalidField(field, propagation, 'orphanDependents and deletionPropagation cannot be both set')]
+      : []),
+    ...(unknown ? [unsupportedField(field, propagation, [...propagations, 'nil'])] : []),
+    ...dryRunCauses(listAt(given, 'dryRun').map(String)),
+  ]);
 }
 
 function fromQuery(query: URLSearchParams): JsonObject {

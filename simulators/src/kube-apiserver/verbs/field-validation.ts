@@ -1,5 +1,5 @@
 /** `fieldValidation=`: what becomes of fields that the schema does not have. By default they are left out, with a warning. */
-import { ApiError } from '../api-error.ts';
+import type { ApiError } from '../api-error.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { pruneUnknown } from '../custom/fit-schema.ts';
 import type { ResourceDefinition } from '../resources/resource-definition.ts';
@@ -7,24 +7,16 @@ import { decodeTyped } from '../schema/decode.ts';
 import type { Decoded } from '../schema/decode.ts';
 import { objectMeta } from '../schema/meta-schema.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
+import type { FieldValidation } from './write-options.ts';
 
 /** The object as the kind knows it. Throws `refusal`'s error for unknown fields that are to be refused. */
 export function decodeKnown(
   exchange: ResourceExchange,
   object: KubeObject,
+  directive: FieldValidation,
   refusal: (why: string) => ApiError,
 ): KubeObject {
-  const { definition, query, reply } = exchange;
-  const directive = query.get('fieldValidation') || 'Warn';
-  if (!['Ignore', 'Warn', 'Strict'].includes(directive)) {
-    const supported = 'supported values: "Ignore", "Strict", "Warn"';
-    throw new ApiError(
-      422,
-      'Invalid',
-      `fieldValidation: Unsupported value: ${JSON.stringify(directive)}: ${supported}`,
-      {},
-    );
-  }
+  const { definition, reply } = exchange;
   const { object: known, unknownFields } = knownPart(object, definition);
   const complaints = unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
   if (complaints.length === 0 || directive === 'Ignore') return known;

@@ -1,8 +1,12 @@
 /** get and list, with chunks (`limit`, `continue`) that all show one revision. */
 import { ApiError } from '../api-error.ts';
+import type { JsonObject } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
-import { decodeContinue, encodeContinue } from '../store/continue-token.ts';
+import { anyRevision, decodeContinue, encodeContinue } from '../store/continue-token.ts';
+import type { ContinueToken } from '../store/continue-token.ts';
 import type { Snapshot } from '../store/versioned-store.ts';
+import { readListOptions } from './list-options.ts';
+import type { ListOptions } from './list-options.ts';
 import { formList, formObject } from './resource-exchange.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
 import { isSelective, selectionOf } from './selection.ts';
@@ -16,10 +20,10 @@ export async function serveGet(exchange: ResourceExchange): Promise<void> {
 export async function serveList(exchange: ResourceExchange): Promise<void> {
   const { query, reply } = exchange;
   const selects = selectionOf(exchange);
-  const limit = parseLimit(query.get('limit'));
-  const token = query.get('continue') ?? '';
-  const start = token === '' ? undefined : decodeContinue(token);
-  const snapshot = snapshotFor(exchange, start?.revision);
+  const options = readListOptions(query);
+  const { limit, continueToken } = options;
+  const start = continueToken === '' ? undefined : decodeContinue(continueToken);
+  const snapshot = snapshotFor(exchange, options, start);
   const found: KubeObject[] = [];
   let last = '';
   let remaining = 0;
@@ -43,39 +47,35 @@ export async function serveList(exchange: ResourceExchange): Promise<void> {
 
 /** The revision that a chunk goes on with, an exact one if asked for, or now. Throws Expired and Timeout as the real server does. */
 function snapshotFor(
-  { cluster, definition, query }: ResourceExchange,
-  continued: number | undefined,
+  { cluster, definition }: ResourceExchange,
+  { resourceVersion: wanted, match }: ListOptions,
+  start: ContinueToken | undefined,
 ): Snapshot {
   const collection = cluster.objects.collection(definition);
-  const wanted = parseResourceVersion(query.get('resourceVersion'));
-  const exact = query.get('resourceVersionMatch') === 'Exact';
-  if (continued !== undefined && wanted !== undefined && wanted !== 0) {
+  if (start !== undefined && wanted !== undefined && wanted !== 0)
     throw ApiError.badRequest('specifying resource version is not allowed when using continue');
-  }
   if (wanted !== undefined && wanted > collection.revision)
     throw tooLargeRevision(wanted, collection.revision);
-  const revision = continued ?? (exact ? wanted : undefined);
-  const snapshot = collection.snapshot(revision);
+  const given = start?.revision ?? (match === 'Exact' ? wanted : undefined);
+  const snapshot = collection.snapshot(given === anyRevision ? undefined : given);
   if (snapshot !== undefined) return snapshot;
-  throw ApiError.expired(
-    continued === undefined ? `The resourceVersion for the provided list is too old.` : continueExpired,
-  );
+  if (start === undefined) throw ApiError.expired(`The resourceVersion for the provided list is too old.`);
+  throw new ExpiredChunk(start.after);
 }
 
-/** Undefined when not given. Throws BadRequest for anything that is no number. */
-export function parseResourceVersion(text: string | null): number | undefined {
-  if (text === null || text === '') return undefined;
-  if (!/^\d{1,16}$/.test(text))
-    throw ApiError.badRequest(
-      `resourceVersion: Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`,
-    );
-  return Number(text);
-}
+/** Who is content with a list that is not of one moment may go on with the token that comes with it. */
+class ExpiredChunk extends ApiError {
+  readonly #after: string;
 
-function parseLimit(text: string | null): number {
-  if (text === null || text === '' || text === '0') return Number.POSITIVE_INFINITY;
-  if (!/^\d{1,9}$/.test(text)) throw ApiError.badRequest(`limit: Invalid value: "${text}"`);
-  return Number(text);
+  constructor(after: string) {
+    super(410, 'Expired', continueExpired);
+    this.#after = after;
+  }
+
+  override toStatus(): JsonObject {
+    const token = encodeContinue({ revision: anyRevision, after: this.#after });
+    return { ...super.toStatus(), metadata: { continue: token } };
+  }
 }
 
 function tooLargeRevision(wanted: number, current: number): ApiError {
@@ -86,4 +86,7 @@ function tooLargeRevision(wanted: number, current: number): ApiError {
 }
 
 const continueExpired =
-  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.';
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+  'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
+  'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted ' +
+  'between the time the first chunk was returned and now may show up in the list.';

@@ -63,14 +63,6 @@ export function formList(
   }
 }
 
-/** `dryRun=All`. Throws BadRequest for any other value. */
-export function isDryRun(query: URLSearchParams): boolean {
-  const values = query.getAll('dryRun');
-  if (values.some((value) => value !== 'All'))
-    throw ApiError.badRequest('dryRun: Unsupported value: supported values: "All"');
-  return values.length > 0;
-}
-
 function withoutType(object: KubeObject): JsonObject {
   const { apiVersion: _, kind: __, ...rest } = object;
   return rest;

@@ -8,7 +8,8 @@ import type { KubeObject, ObjectMeta } from '../kube-object.ts';
 import { setOwn } from '../patch/merge-patch.ts';
 import type { ScalePaths } from '../resources/resource-definition.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
-import { patcher, writeOptions } from './write.ts';
+import { readWriteOptions } from './write-options.ts';
+import { patcher } from './write.ts';
 
 const scaleType = { apiVersion: 'autoscaling/v1', kind: 'Scale' } as const;
 
@@ -43,7 +44,7 @@ async function change(
   next: (scale: KubeObject) => KubeObject,
 ): Promise<void> {
   const { cluster, definition, info, reply } = exchange;
-  const options = writeOptions(exchange);
+  const options = readWriteOptions(exchange);
   const changed = cluster.objects.change(
     definition,
     info.namespace,

@@ -10,7 +10,7 @@ import type { KubeObject } from '../kube-object.ts';
 import { apiVersionOf } from '../resources/resource-definition.ts';
 import type { Change } from '../store/history.ts';
 import type { Collection } from '../store/versioned-store.ts';
-import { parseResourceVersion } from './read.ts';
+import { readWatchOptions } from './list-options.ts';
 import { formObject } from './resource-exchange.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
 import { selectionOf } from './selection.ts';
@@ -24,19 +24,19 @@ const defaultTimeoutSeconds = 1800;
 export async function serveWatch(exchange: ResourceExchange): Promise<void> {
   const { cluster, definition, query, reply } = exchange;
   const selects = selectionOf(exchange);
-  const since = parseResourceVersion(query.get('resourceVersion'));
-  const timeoutSeconds = parseResourceVersion(query.get('timeoutSeconds')) ?? defaultTimeoutSeconds;
-  const wantsInitial = query.get('sendInitialEvents') === 'true';
+  const options = readWatchOptions(query);
+  const { resourceVersion: since, bookmarks, sendInitialEvents } = options;
+  const { timeoutSeconds = defaultTimeoutSeconds } = options;
   await reply.begin(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
   const stream = new WatchStream(exchange, cluster.objects.collection(definition), selects);
-  const startsFresh = since === undefined || since === 0 || wantsInitial;
+  const startsFresh = since === undefined || since === 0 || sendInitialEvents;
   const started = startsFresh
-    ? await stream.sendPresent(wantsInitial && query.get('allowWatchBookmarks') === 'true')
+    ? await stream.sendPresent(sendInitialEvents && bookmarks)
     : await stream.startAfter(since);
   if (started)
     await stream.follow({
       timeoutMs: timeoutSeconds * 1000,
-      bookmarks: query.get('allowWatchBookmarks') === 'true',
+      bookmarks,
     });
   await reply.end();
 }
@@ -96,6 +96,7 @@ class WatchStream {
     let nextBookmark: Timer | undefined;
     const armBookmark = (): void => {
       bookmarkDue = false;
+      nextBookmark?.cancel();
       nextBookmark = cluster.clock.setTimeout(() => {
         bookmarkDue = true;
         alarm.ring();

@@ -1,7 +1,6 @@
 /** create, update and patch, on objects and on their status. */
 import { ApiError } from '../api-error.ts';
-import { escalationGuard } from '../authorization/escalation.ts';
-import { contentType, header, readBody } from '../exchange.ts';
+import { contentType, readBody } from '../exchange.ts';
 import { isJsonObject } from '../json.ts';
 import type { Json } from '../json.ts';
 import { nameOf, namespaceOf, parseKubeObject, withMeta } from '../kube-object.ts';
@@ -12,11 +11,12 @@ import type { MergeSchema } from '../patch/merge-schema.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { apiVersionOf } from '../resources/resource-definition.ts';
 import type { Asking } from '../resources/resource-definition.ts';
-import type { WriteOptions } from '../store/object-store.ts';
 import { applyTypes, serveApply } from './apply.ts';
 import { decodeKnown } from './field-validation.ts';
-import { formObject, isDryRun } from './resource-exchange.ts';
+import { formObject } from './resource-exchange.ts';
 import type { ResourceExchange } from './resource-exchange.ts';
+import { readWriteOptions } from './write-options.ts';
+import type { FieldValidation } from './write-options.ts';
 
 const jsonPatch = 'application/json-patch+json';
 const mergePatch = 'application/merge-patch+json';
@@ -24,8 +24,8 @@ const strategicMergePatch = 'application/strategic-merge-patch+json';
 
 export async function serveCreate(exchange: ResourceExchange): Promise<void> {
   const { cluster, definition, reply } = exchange;
-  const options = writeOptions(exchange);
-  const object = inNamespace(exchange, await readObject(exchange));
+  const options = readWriteOptions(exchange);
+  const object = inNamespace(exchange, await readObject(exchange, options.fieldValidation));
   const created =
     definition.answer === undefined
       ? cluster.objects.create(definition, object, options)
@@ -45,8 +45,8 @@ function asking({ caller, cluster, info }: ResourceExchange): Asking {
 
 export async function serveUpdate(exchange: ResourceExchange): Promise<void> {
   const { cluster, definition, info, reply } = exchange;
-  const options = writeOptions(exchange);
-  const object = inNamespace(exchange, await readObject(exchange));
+  const options = readWriteOptions(exchange);
+  const object = inNamespace(exchange, await readObject(exchange, options.fieldValidation));
   if (
     definition.createdByUpdate &&
     cluster.objects.find(definition, info.namespace, info.name) === undefined
@@ -78,9 +78,10 @@ function unversioned({ definition: { group, resource } }: ResourceExchange, curr
 
 export async function servePatch(exchange: ResourceExchange): Promise<void> {
   const { cluster, definition, info, reply } = exchange;
-  const options = writeOptions(exchange);
   const type = contentType(exchange);
-  if (applyTypes.includes(type)) return serveApply(exchange, options);
+  const applies = applyTypes.includes(type);
+  const options = readWriteOptions(exchange, applies);
+  if (applies) return serveApply(exchange, options);
   const apply = patcher(type, definition.mergeSchema);
   const patch = await readBody(exchange, [type]);
   if (patch === undefined) throw ApiError.badRequest('the patch is empty');
@@ -88,7 +89,8 @@ export async function servePatch(exchange: ResourceExchange): Promise<void> {
     definition,
     info.namespace,
     info.name,
-    (current) => decodeKnown(exchange, parseKubeObject(apply(current, patch)), badPatch(patch)),
+    (current) =>
+      decodeKnown(exchange, parseKubeObject(apply(current, patch)), options.fieldValidation, badPatch(patch)),
     options,
   );
   await reply.json(200, formObject(exchange, patched));
@@ -123,7 +125,7 @@ function badPatch(patch: Json): (why: string) => ApiError {
   };
 }
 
-async function readObject(exchange: ResourceExchange): Promise<KubeObject> {
+async function readObject(exchange: ResourceExchange, validation: FieldValidation): Promise<KubeObject> {
   const { definition } = exchange;
   const expected = { apiVersion: apiVersionOf(definition), kind: definition.kind };
   const object = parseKubeObject(await readBody(exchange), expected);
@@ -133,7 +135,7 @@ async function readObject(exchange: ResourceExchange): Promise<KubeObject> {
   };
   if (object.kind !== expected.kind || object.apiVersion !== expected.apiVersion) throw refused('');
   try {
-    return decodeKnown(exchange, object, (why) => refused(`: ${why}`));
+    return decodeKnown(exchange, object, validation, (why) => refused(`: ${why}`));
   } catch (error) {
     // The decoder's words on a value of the wrong type.
     if (error instanceof ApiError && error.message.startsWith('json: ')) throw refused(`: ${error.message}`);
@@ -154,26 +156,4 @@ function inNamespace({ definition, info }: ResourceExchange, object: KubeObject)
     namespace: info.namespace,
     ...(nameOf(object) === '' && info.name !== '' ? { name: info.name } : {}),
   });
-}
-
-export function writeOptions(exchange: ResourceExchange): WriteOptions & { readonly manager: string } {
-  const { caller, cluster, definition, info, query } = exchange;
-  const guard = escalationGuard(cluster, definition, caller);
-  return {
-    ...(guard === undefined ? {} : { guard }),
-    scope: info.subresource === 'status' ? 'status' : 'main',
-    dryRun: isDryRun(query),
-    manager: managerName(exchange),
-    subresource: info.subresource,
-  };
-}
-
-/** As the client says, or the name of its program. */
-function managerName(exchange: ResourceExchange): string {
-  const given = exchange.query.get('fieldManager') ?? '';
-  if (given.length > 128) {
-    const why = 'fieldManager: Too long: may not be more than 128 bytes';
-    throw new ApiError(422, 'Invalid', why, {});
-  }
-  return given || (header(exchange, 'user-agent').split('/')[0] ?? '').slice(0, 128) || 'unknown';
 }
