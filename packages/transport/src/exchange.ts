@@ -58,7 +58,8 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   waitTimer: Timer | undefined;
   readonly #handler: ResponseHandler;
   readonly #environment: ExchangeEnvironment;
-  readonly #readAhead: ReadAhead;
+  /** Made when the handler first pauses, which few do: until then what comes goes straight to it. */
+  #readAhead: ReadAhead | undefined;
   #state: ExchangeState = 'waiting';
   #attempts = 0;
   #reusedConnection = false;
@@ -74,12 +75,6 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     this.kind = options.kind ?? 'unary';
     this.#handler = handler;
     this.#environment = environment;
-    this.#readAhead = new ReadAhead(environment.readAheadBytes, {
-      data: (chunk) => this.#handler.onResponseData?.(this, chunk),
-      end: () => this.#tellEnd(),
-      pauseSource: () => this.#controls?.pause(),
-      resumeSource: () => this.#resumeSource(),
-    });
   }
 
   get state(): ExchangeState {
@@ -103,7 +98,7 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   }
 
   get paused(): boolean {
-    return this.#readAhead.paused;
+    return this.#readAhead?.paused ?? false;
   }
 
   /** Starts the clock and hands the controller out. False when the caller gave up at once. */
@@ -122,7 +117,11 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     if (limitMs > 0 && Number.isFinite(limitMs)) {
       this.#timer = clock.setTimeout(() => this.fail(this.#timeoutError(limitMs)), limitMs);
     }
-    this.#call(() => this.#handler.onRequestStart?.(this, null));
+    try {
+      this.#handler.onRequestStart?.(this, null);
+    } catch (thrown) {
+      this.#handlerThrew(thrown);
+    }
     const fault = faultOf(this.options);
     if (fault !== undefined) {
       const { origin } = this.#environment;
@@ -145,7 +144,7 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
 
   attach(controls: AttemptControls): void {
     this.#controls = controls;
-    if (this.#readAhead.holdsSource) {
+    if (this.#readAhead?.holdsSource === true) {
       controls.pause();
     }
   }
@@ -157,15 +156,26 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     this.#state = 'responding';
     this.rawHeaders = head.rawHeaders;
     this.#watchSilence();
-    this.#call(() =>
-      this.#handler.onResponseStart?.(this, head.statusCode, head.headers, head.statusMessage),
-    );
+    try {
+      this.#handler.onResponseStart?.(this, head.statusCode, head.headers, head.statusMessage);
+    } catch (thrown) {
+      this.#handlerThrew(thrown);
+    }
   }
 
   responseData(chunk: Buffer): void {
-    if (this.#state === 'responding') {
-      this.#watchSilence();
-      this.#call(() => this.#readAhead.push(chunk));
+    if (this.#state !== 'responding') {
+      return;
+    }
+    this.#watchSilence();
+    try {
+      if (this.#readAhead === undefined) {
+        this.#handler.onResponseData?.(this, chunk);
+      } else {
+        this.#readAhead.push(chunk);
+      }
+    } catch (thrown) {
+      this.#handlerThrew(thrown);
     }
   }
 
@@ -175,7 +185,11 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     }
     this.rawTrailers = rawTrailers;
     this.#settle();
-    this.#call(() => this.#readAhead.finish());
+    if (this.#readAhead === undefined) {
+      this.#tellEnd();
+    } else {
+      this.#finishReadAhead(this.#readAhead);
+    }
   }
 
   attemptFailed(error: TransportError, untouched: boolean): void {
@@ -204,7 +218,7 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   abort(reason: Error): void {
     if (this.#isSettled()) {
       // The response has come whole, but the caller may not have taken all of it yet.
-      if (this.#readAhead.discard()) {
+      if (this.#readAhead?.discard() === true) {
         this.#tellError(reason);
       }
       return;
@@ -214,17 +228,27 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   }
 
   pause(): void {
+    this.#readAhead ??= new ReadAhead(this.#environment.readAheadBytes, {
+      data: (chunk) => this.#handler.onResponseData?.(this, chunk),
+      end: () => this.#tellEnd(),
+      pauseSource: () => this.#controls?.pause(),
+      resumeSource: () => this.#resumeSource(),
+    });
     this.#readAhead.pause();
   }
 
   resume(): void {
-    this.#call(() => this.#readAhead.resume());
+    try {
+      this.#readAhead?.resume();
+    } catch (thrown) {
+      this.#handlerThrew(thrown);
+    }
   }
 
   #end(error: Error): void {
     const controls = this.#controls;
     this.#settle();
-    this.#readAhead.drop();
+    this.#readAhead?.drop();
     controls?.abort(error);
     this.#tellError(error);
   }
@@ -358,13 +382,17 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     this.#controls?.resume();
   }
 
-  /** A handler that throws has failed its own exchange, and nothing else. */
-  #call(callback: () => void): void {
+  #finishReadAhead(readAhead: ReadAhead): void {
     try {
-      callback();
-    } catch (error) {
-      this.abort(error instanceof Error ? error : new Error(String(error)));
+      readAhead.finish();
+    } catch (thrown) {
+      this.#handlerThrew(thrown);
     }
+  }
+
+  /** A handler that throws has failed its own exchange, and nothing else. */
+  #handlerThrew(thrown: unknown): void {
+    this.abort(thrown instanceof Error ? thrown : new Error(String(thrown)));
   }
 }
 

@@ -96,20 +96,20 @@ export class Http1Connection extends Connection {
     this.#rider = rider;
     sink.attach(rider);
     const { method, path, headers, body } = sink.options;
-    this.#client.dispatch(
-      {
-        method,
-        path,
-        headers: withHost(headers, this.#endpoint.authority),
-        body: body instanceof Readable ? new LentBody(body) : (body ?? null),
-        idempotent: false,
-        blocking: false,
-        // By itself undici closes after a DELETE with a body, which is how kubectl deletes. After HEAD it does so, too,
-        // and may: there are servers that send the body all the same.
-        ...(method !== 'HEAD' && { reset: false }),
-      },
-      rider,
-    );
+    const request: Dispatcher.DispatchOptions = {
+      method,
+      path,
+      headers: withHost(headers, this.#endpoint.authority),
+      body: body instanceof Readable ? new LentBody(body) : (body ?? null),
+      idempotent: false,
+      blocking: false,
+    };
+    // By itself undici closes after a DELETE with a body, which is how kubectl deletes. After HEAD it does so, too, and
+    // may: there are servers that send the body all the same.
+    if (method !== 'HEAD') {
+      request.reset = false;
+    }
+    this.#client.dispatch(request, rider);
   }
 
   /** For the rider: it has left. */
@@ -207,7 +207,8 @@ class Rider implements Dispatcher.DispatchHandler {
   ): void {
     // 1xx other than 101 announce the response, they are not it (RFC 9110, section 15.2).
     if (statusCode >= 200) {
-      this.#last = /(?:^|,)\s*close\s*(?:,|$)/i.test(headers.connection ?? '');
+      const { connection } = headers;
+      this.#last = connection !== undefined && /(?:^|,)\s*close\s*(?:,|$)/i.test(connection);
       this.#sink.responseStarted({
         statusCode,
         statusMessage,
@@ -266,7 +267,7 @@ function call(socket: Duplex, method: 'ref' | 'unref'): void {
 
 /** A socket's counter includes what is still buffered, so an equal count means that nothing was even handed over. */
 function bytesWritten(socket: Duplex): number {
-  return 'bytesWritten' in socket && typeof socket.bytesWritten === 'number'
-    ? socket.bytesWritten
-    : Number.NaN;
+  // Once: it is a getter that adds up what is buffered.
+  const bytes: unknown = 'bytesWritten' in socket ? socket.bytesWritten : undefined;
+  return typeof bytes === 'number' ? bytes : Number.NaN;
 }
