@@ -3,9 +3,6 @@
  * the gateway lives, and sessions beside it lose no byte.
  */
 
-import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -29,6 +26,8 @@ interface KillRig extends Rig, AsyncDisposable {
   /** Since the steady ones are there. */
   readonly baseline: ResourceBaseline;
   readonly steady: SteadySessions;
+  /** Resolves when the gateway is done with so many sessions, whoever is still to notice. */
+  over(count: number): Promise<void>;
 }
 
 async function openKillRig(t: TestContext, front: Front): Promise<KillRig> {
@@ -47,28 +46,39 @@ async function openKillRig(t: TestContext, front: Front): Promise<KillRig> {
   const steady = stack.use(await SteadySessions.open(others, execPath.replace('alpha', 'steady')));
   if (front === 'HTTP/2') await clients.http2();
   const baseline = ResourceBaseline.take();
-  return { ...rig, server, clients, baseline, steady, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  const over = async (count: number): Promise<void> => {
+    const limit = AbortSignal.timeout(withinMs);
+    await Promise.race([rig.requestLines(count), once(limit, 'abort').then(() => limit.throwIfAborted())]);
+  };
+  return {
+    ...rig,
+    server,
+    clients,
+    baseline,
+    steady,
+    over,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 /** So many at each of these moments. */
-async function bring(
-  clients: FrontClients,
-  names: readonly PhaseName[],
-): Promise<Map<PhaseName, AnySession[]>> {
-  const sessions = new Map<PhaseName, AnySession[]>();
-  await Promise.all(
+async function bring({ clients, server }: KillRig, names: readonly PhaseName[]): Promise<AnySession[]> {
+  const sessions = await Promise.all(
     names.flatMap((name) =>
       Array.from({ length: victims }, async () => {
         const session = await clients.open({ path: phasePath(name) });
-        sessions.set(name, [...(sessions.get(name) ?? []), session]);
         await phases[name].client(session);
+        return session;
       }),
     ),
   );
+  await server.head(sessions.length - 1);
   return sessions;
 }
 
 async function allGone({ server, baseline, steady }: KillRig): Promise<void> {
+  // Whoever takes nothing does not notice the end either.
+  for (const { socket } of server.connections) socket.resume();
   await server.until(
     () => server.open === 0,
     () =>
@@ -82,36 +92,42 @@ async function allGone({ server, baseline, steady }: KillRig): Promise<void> {
   await steady.finish();
 }
 
+const streamOf = (session: AnySession) => ('socket' in session ? session.socket : session.stream);
+
 for (const front of fronts) {
-  // What was sent before a good end is still to be taken, for as long as the stall limit allows.
-  const endable = phaseNames.filter((name) => name !== 'while the cluster takes nothing');
+  const endable = phaseNames.filter(
+    (name) =>
+      // What was sent before a good end is still to be taken, for as long as the stall limit allows.
+      name !== 'while the cluster takes nothing' &&
+      // A stream of HTTP/2 may end its own side before it has an answer.
+      (front !== 'HTTP/2' || !name.includes('101')),
+  );
   for (const [way, names] of [
     ['fin', endable],
     ['rst', phaseNames],
   ] as const) {
     test(`BB-38, BB-40: over ${front} clients go by ${way}`, async (t) => {
       const rig = await openKillRig(t, front);
-      const sessions = await bring(rig.clients, names);
-      await rig.server.head(names.length * victims - 1);
-      for (const session of [...sessions.values()].flat()) {
-        const stream = 'socket' in session ? session.socket : session.stream;
-        // After a FIN there is no RST of a socket of ours; the next byte for it makes one.
+      const sessions = await bring(rig, names);
+      for (const session of sessions) {
+        const stream = streamOf(session);
         if (way === 'fin' && !stream.writableEnded) {
           session.end();
           stream.resume();
         } else if (stream.writableEnded) {
+          // Of a socket of ours that has sent FIN there is no RST at once; the next byte for it makes one.
           stream.destroy();
         } else {
           session.reset();
         }
       }
+      await rig.over(sessions.length);
       await allGone(rig);
     });
 
     test(`BB-38, BB-40: over ${front} clusters go by ${way}`, async (t) => {
       const rig = await openKillRig(t, front);
-      const sessions = await bring(rig.clients, phaseNames);
-      await rig.server.head(phaseNames.length * victims - 1);
+      const sessions = await bring(rig, phaseNames);
       for (const connection of rig.server.connections) {
         const { socket } = connection;
         if (way === 'fin' || socket.writableEnded) {
@@ -121,13 +137,26 @@ for (const front of fronts) {
           connection.reset();
         }
       }
+      // A cluster that has ended its side leaves the other one to its client.
+      if (way === 'rst') await rig.over(sessions.length - victims);
       await Promise.all(
-        [...sessions.values()].flat().map(async (session) => {
-          ('socket' in session ? session.socket : session.stream).resume();
+        sessions.map(async (session) => {
+          streamOf(session).resume();
           await session.gone();
         }),
       );
       await allGone(rig);
     });
   }
+}
+
+for (const way of ['fin', 'rst'] as const) {
+  test(`BB-38, BB-40: the HTTP/2 connection under the streams of clients goes by ${way}`, async (t) => {
+    const rig = await openKillRig(t, 'HTTP/2');
+    const sessions = await bring(rig, phaseNames);
+    if (way === 'fin') rig.clients.endHttp2();
+    else rig.clients.resetHttp2();
+    await rig.over(sessions.length);
+    await allGone(rig);
+  });
 }

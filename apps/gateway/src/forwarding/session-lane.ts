@@ -1,6 +1,10 @@
 /** One direction of a session: what one side sends, the other one gets, as fast as it takes it; and so its end. */
 
 import type { Duplex } from 'node:stream';
+import type { SessionSide } from '../listener/upgrade-reply.ts';
+
+/** While nothing is read of a side, its reset is not noticed by itself. */
+const lookMs = 250;
 
 export interface SessionLaneEvents {
   readonly passed: (chunk: Buffer) => void;
@@ -11,15 +15,18 @@ export interface SessionLaneEvents {
 }
 
 export class SessionLane {
+  readonly #side: SessionSide;
   readonly #source: Duplex;
   readonly #sink: Duplex;
   readonly #stallTimeoutMs: number;
   readonly #events: SessionLaneEvents;
   #stall: NodeJS.Timeout | undefined;
+  #looking: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(source: Duplex, sink: Duplex, stallTimeoutMs: number, events: SessionLaneEvents) {
-    this.#source = source;
+  constructor(source: SessionSide, sink: Duplex, stallTimeoutMs: number, events: SessionLaneEvents) {
+    this.#side = source;
+    this.#source = source.socket;
     this.#sink = sink;
     this.#stallTimeoutMs = stallTimeoutMs;
     this.#events = events;
@@ -39,6 +46,7 @@ export class SessionLane {
 
   stop(): void {
     clearTimeout(this.#stall);
+    clearInterval(this.#looking);
     this.#source.off('data', this.#pass);
     this.#source.off('end', this.#end);
     this.#sink.off('drain', this.#drained);
@@ -51,11 +59,14 @@ export class SessionLane {
     }
     this.#source.pause();
     this.#stall ??= setTimeout(this.#events.stalled, this.#stallTimeoutMs);
+    this.#looking ??= setInterval(() => this.#side.look(), lookMs);
   };
 
   readonly #drained = (): void => {
     clearTimeout(this.#stall);
     this.#stall = undefined;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
     this.#source.resume();
   };
 
@@ -64,12 +75,20 @@ export class SessionLane {
       return;
     }
     this.#ended = true;
+    // Later: within an event of the sink's own, TLS loses what has already come behind that.
+    setImmediate(this.#endSink);
+    this.#events.ended();
+  };
+
+  readonly #endSink = (): void => {
+    if (this.#sink.destroyed) {
+      return;
+    }
     this.#sink.end();
     if (this.#sink.writableLength > 0) {
       // What is left must still be taken.
       this.#stall ??= setTimeout(this.#events.stalled, this.#stallTimeoutMs);
     }
-    this.#events.ended();
   };
 }
 

@@ -59,7 +59,7 @@ export class SessionRelay {
     this.#clusterLives = new SessionLiveness(protocol, stallTimeoutMs, () =>
       this.#stalled('the cluster', 'did not answer a ping'),
     );
-    this.#fromClient = new SessionLane(client.socket, cluster.socket, stallTimeoutMs, {
+    this.#fromClient = new SessionLane(client, cluster.socket, stallTimeoutMs, {
       passed: (chunk) => {
         this.#bytesIn += chunk.length;
         passing.received(chunk.length);
@@ -68,7 +68,7 @@ export class SessionRelay {
       ended: () => this.#laneEnded(),
       stalled: () => this.#stalled('the cluster', 'took nothing of what waits for it'),
     });
-    this.#fromCluster = new SessionLane(cluster.socket, client.socket, stallTimeoutMs, {
+    this.#fromCluster = new SessionLane(cluster, client.socket, stallTimeoutMs, {
       passed: (chunk) => {
         this.#bytesOut += chunk.length;
         passing.sent(chunk.length);

@@ -18,6 +18,16 @@ interface Http2Connection {
   idleSince: number;
 }
 
+/** The TCP connection of a socket. */
+export interface SocketBelow {
+  /** Ends it in a way that its client does not take for a good end: with RST. */
+  reset(): void;
+  /** Closes it when its client has sent RST, which nobody notices of a socket that is not read. */
+  look(): void;
+}
+
+const nothing = Buffer.alloc(0);
+
 /** A connection that was used within this time may have a request on its way: it is given as much time again. */
 const recentMs = 1_000;
 const sweepMs = 200;
@@ -115,14 +125,25 @@ export class FrontConnections implements Disposable {
     });
   }
 
-  /** Ends it in a way that its client does not take for a good end: with RST, also where TLS is over it. */
-  reset(socket: Socket): void {
+  /** What TLS would hide of the connection, if it is over it. */
+  below(socket: Socket): SocketBelow {
     const bare = this.#byPeer.get(peerOf(socket));
     // After a FIN the operating system sends no RST for us, and Node.js would lose the descriptor over the attempt.
-    if (bare !== undefined && !bare.destroyed && !socket.writableEnded) {
-      bare.resetAndDestroy();
-    }
-    socket.destroy();
+    const open = (): boolean => bare?.destroyed === false && !socket.writableEnded;
+    return {
+      reset: () => {
+        if (open()) {
+          bare?.resetAndDestroy();
+        }
+        socket.destroy();
+      },
+      look: () => {
+        if (open() && socket.writableLength === 0) {
+          // Nothing goes out, but the operating system says whether anything could.
+          bare?.write(nothing);
+        }
+      },
+    };
   }
 
   /** Resolves when the last connection is gone. */

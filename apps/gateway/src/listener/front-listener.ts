@@ -188,7 +188,7 @@ function attach(
   const receiveAlone = (incoming: IncomingMessage, head: Buffer): void => {
     // Of a request with a body Node.js gives a stream in its place. Such a request is refused, on the connection itself.
     const { socket } = incoming;
-    const reply = new Http1UpgradeReply(socket, head, () => connections.reset(socket));
+    const reply = new Http1UpgradeReply(socket, head, connections.below(socket));
     // It may have come right behind requests that are not answered yet, and would be answered in the middle of that.
     connections.whenAnswered(socket, () => {
       connections.requestStarted(socket);

@@ -6,6 +6,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { forEachField } from './field-list.ts';
+import type { SocketBelow } from './front-connections.ts';
 import type { SessionSide, UpgradeReply } from './upgrade-reply.ts';
 
 /** What a client may send before it was told that it may. Beyond that it is left in the connection. */
@@ -16,7 +17,7 @@ export class Http1UpgradeReply implements UpgradeReply {
   onDrain: (() => void) | undefined;
   onClosed: ((complete: boolean) => void) | undefined;
   readonly #socket: Socket;
-  readonly #reset: () => void;
+  readonly #below: SocketBelow;
   readonly #early: Buffer[] = [];
   #earlyBytes = 0;
   #status = 0;
@@ -26,11 +27,11 @@ export class Http1UpgradeReply implements UpgradeReply {
 
   /**
    * @param head what came with the request
-   * @param reset sends RST, also under TLS
+   * @param below where there is TLS over it, the connection under that
    */
-  constructor(socket: Socket, head: Buffer, reset: () => void) {
+  constructor(socket: Socket, head: Buffer, below: SocketBelow) {
     this.#socket = socket;
-    this.#reset = reset;
+    this.#below = below;
     // Its end must not end our side: whether it does is the session's matter.
     socket.allowHalfOpen = true;
     socket.on('error', () => undefined);
@@ -84,7 +85,7 @@ export class Http1UpgradeReply implements UpgradeReply {
 
   reset(): void {
     this.#ended = true;
-    this.#reset();
+    this.#below.reset();
     this.#settle(false);
   }
 
@@ -96,7 +97,7 @@ export class Http1UpgradeReply implements UpgradeReply {
     if (this.#earlyBytes > 0) {
       socket.unshift(Buffer.concat(this.#early.splice(0)));
     }
-    return { socket, reset: this.#reset };
+    return { socket, ...this.#below };
   }
 
   relayed(bytes: number): void {

@@ -23,10 +23,17 @@ export class Http2UpgradeReply extends Http2Reply implements UpgradeReply {
     this.onDrain = undefined;
     this.start(200, fields);
     // RST_STREAM is what RST is over TCP (RFC 8441, section 5).
-    return { socket: stream, reset: () => this.reset() };
+    return { socket: stream, reset: () => this.reset(), look: () => closeWhenReset(stream) };
   }
 
   relayed(bytes: number): void {
     this.#relayed += bytes;
+  }
+}
+
+/** Node.js keeps a stream that was reset for as long as something of it is unread. */
+function closeWhenReset(stream: ServerHttp2Stream): void {
+  if (stream.aborted || (stream.rstCode ?? 0) !== 0) {
+    stream.destroy();
   }
 }

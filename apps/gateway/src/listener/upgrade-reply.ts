@@ -9,6 +9,8 @@ export interface SessionSide {
   readonly socket: Duplex;
   /** Ends it in a way that is not taken for a good end. */
   reset(): void;
+  /** Finds out whether the other end has broken it off, also while nothing is read: then it closes. */
+  look(): void;
 }
 
 export interface UpgradeReply extends Reply {

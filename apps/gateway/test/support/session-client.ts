@@ -1,7 +1,10 @@
 /** A client that asks for an upgrade and then sends and receives bytes as they are. One connection each. */
 
-import { Socket } from 'node:net';
-import { dial } from './clients.ts';
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { authority } from './gateway-rig.ts';
 
 export interface SessionRequest {
   readonly method?: string;
@@ -37,6 +40,7 @@ export function sessionHead(base: string, request: SessionRequest = {}): string 
 
 export class SessionClient implements Disposable {
   readonly socket: Socket;
+  readonly #bare: Socket;
   readonly #chunks: Buffer[] = [];
   #ended = false;
   #closed = false;
@@ -44,8 +48,9 @@ export class SessionClient implements Disposable {
   /** Those who wait for something. */
   readonly #looking = new Set<() => void>();
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, bare: Socket) {
     this.socket = socket;
+    this.#bare = bare;
     socket.allowHalfOpen = true;
     const changed = (): void => {
       for (const look of this.#looking) look();
@@ -75,7 +80,14 @@ export class SessionClient implements Disposable {
 
   /** Has asked for nothing yet. */
   static async dial(base: string): Promise<SessionClient> {
-    return new SessionClient(await dial(base));
+    const { hostname, port, protocol } = new URL(base);
+    const bare = connectTcp({ port: Number(port), host: hostname, allowHalfOpen: true });
+    bare.on('error', () => undefined);
+    const secure = protocol === 'https:';
+    const ca = authority.certificatePem;
+    const socket = secure ? connectTls({ socket: bare, ca, servername: 'localhost' }) : bare;
+    await once(socket, secure ? 'secureConnect' : 'connect');
+    return new SessionClient(socket, bare);
   }
 
   /** Strings as latin1. */
@@ -85,14 +97,13 @@ export class SessionClient implements Disposable {
 
   /** Ends our direction in good order. */
   end(): void {
-    this.socket.end();
+    // Not within the event of what came: Node.js would lose what has already come behind that over TLS.
+    setImmediate(() => this.socket.end());
   }
 
   /** Breaks it off with RST, also under TLS. */
   reset(): void {
-    const bare: unknown = Reflect.get(this.socket, '_parent');
-    if (bare instanceof Socket) bare.resetAndDestroy();
-    else this.socket.resetAndDestroy();
+    this.#bare.resetAndDestroy();
     this.socket.destroy();
   }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { AnySession, FrontClients } from './fronts.ts';
 
-const everyMs = 20;
+const everyMs = 50;
 
 export class SteadySessions {
   readonly #sessions: readonly AnySession[];
@@ -17,7 +17,7 @@ export class SteadySessions {
     this.#timer = setInterval(() => {
       round += 1;
       this.#sessions.forEach((session, index) => {
-        const piece = `${index}:${round};`.padEnd(512, '.');
+        const piece = `${index}:${round};`.padEnd(256, '.');
         session.write(piece);
         this.#sent[index] += piece;
       });
