@@ -309,6 +309,7 @@ function poolLimits({ limits }: GatewayOptions) {
     pingAfterMs: limits.pingAfterMs,
     pingTimeoutMs: limits.pingTimeoutMs,
     http2BackOffMs: limits.http2BackOffMs,
+    maxUpgradesPerHost: limits.maxSessionsPerCluster,
     maxUpgrades: limits.maxSessions,
     maxWaitingPerHost: limits.maxWaitingPerCluster,
     maxWaitMs: limits.maxWaitMs,
