@@ -6,8 +6,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ask, dialHttp2 } from './support/clients.ts';
-import { openExtendedConnect } from './support/extended-connect.ts';
 import type { Rig } from './support/gateway-rig.ts';
+import { Http2SessionClient } from './support/http2-session-client.ts';
 import { SessionClient } from './support/session-client.ts';
 import { openSessions } from './support/session-rig.ts';
 
@@ -292,22 +292,23 @@ test('a session has a line when it begins and one when it ends: bytes both ways,
 test('over HTTP/2 the code of a session is 200, and all else is the same', async (t) => {
   const rig = await openSessions(t, {}, { ...audited, tls: true });
   await using session = await dialHttp2(rig.gateway.url);
-  const { stream, status } = await openExtendedConnect(session, `${pod}/exec?command=ls`, {
-    authorization: 'Bearer planted-token',
+  if (session.remoteSettings?.enableConnectProtocol !== true) await once(session, 'remoteSettings');
+  using client = new Http2SessionClient(session, {
+    path: `${pod}/exec?command=ls`,
+    fields: { authorization: 'Bearer planted-token' },
   });
-  assert.equal(status, 200);
-  stream.write('seven b');
-  const [echoed] = await once(stream, 'data');
-  assert.equal(String(echoed), 'seven b');
+  await client.answered();
+  assert.equal(client.status, 200);
+  client.write('seven b');
+  await client.until(() => client.body === 'seven b');
   const [row = {}] = await list(rig);
   assert.deepEqual(
     ['user', 'verb', 'subresource', 'protocol', 'bytesIn', 'bytesOut'].map((name) => row[name]),
     ['jane', 'create', 'exec', 'websocket', 7, 7],
   );
-  const closed = new Promise((resolve) => stream.once('close', resolve));
   assert.equal((await kill(rig, row['id'])).status, 200);
-  await closed;
-  assert.notEqual(stream.rstCode, 0);
+  await client.closes();
+  assert.notEqual(client.stream.rstCode, 0);
   await rig.server.waitForOpen(0);
   const [started, ended = {}] = await auditLines(rig, 2);
   assert.equal(started?.['stage'], 'Started');
