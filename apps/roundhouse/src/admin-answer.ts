@@ -2,6 +2,7 @@
 // as empty, one that is new is passed on in json and yaml.
 
 import { CommandError } from './command-error.ts';
+import { formatAge } from './output/age.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -35,6 +36,12 @@ export function field(row: Row, ...path: readonly string[]): string {
 export function msSince(row: Row, now: number, ...path: readonly string[]): number | undefined {
   const time = Date.parse(field(row, ...path));
   return Number.isNaN(time) ? undefined : now - time;
+}
+
+/** The age of what has the RFC 3339 time at the path; `''` where there is none. */
+export function age(row: Row, ...path: readonly string[]): string {
+  const ms = msSince(row, Date.now(), ...path);
+  return ms === undefined ? '' : formatAge(ms);
 }
 
 function isRow(value: unknown): value is Row {

@@ -4,6 +4,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { CommandError } from './command-error.ts';
+import { printable } from './output/printable.ts';
 
 export const defaultAdminUrl = 'http://127.0.0.1:7480';
 
@@ -14,21 +15,32 @@ export interface AdminRequest {
   /** Base URL of the admin listener. */
   readonly url: string;
   readonly path: string;
+  /** Default: GET, to look at something. POST: to do something. */
+  readonly method?: 'GET' | 'POST';
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
+/** The gateway said no, with a code of its catalogue. */
+export class AdminRefusal extends CommandError {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super('finding', message);
+    this.name = 'AdminRefusal';
+    this.code = code;
+  }
+}
+
 /** The JSON answer, unparsed by shape. Throws a CommandError that says what to do. */
-export async function askAdmin({ url, path, timeoutMs, signal }: AdminRequest): Promise<unknown> {
+export async function askAdmin(asked: AdminRequest): Promise<unknown> {
+  const { url, path, method = 'GET', timeoutMs, signal } = asked;
   const target = adminUrl(url, path);
   const limit = AbortSignal.timeout(timeoutMs);
   try {
-    const { status, body } = await get(target, AbortSignal.any([signal, limit]));
+    const { status, body } = await send(method, target, AbortSignal.any([signal, limit]));
     if (status !== 200) {
-      throw new CommandError(
-        'finding',
-        `${target.href} answered ${status}; is it the admin listener of a gateway?`,
-      );
+      throw refusalOf(target, status, body);
     }
     return parseJson(body, target);
   } catch (error) {
@@ -54,12 +66,16 @@ function adminUrl(url: string, path: string): URL {
   return new URL(path, base);
 }
 
-async function get(target: URL, signal: AbortSignal): Promise<{ status: number; body: string }> {
+async function send(
+  method: string,
+  target: URL,
+  signal: AbortSignal,
+): Promise<{ status: number; body: string }> {
   const request = target.protocol === 'https:' ? requestHttps : requestHttp;
   return await new Promise((resolve, reject) => {
     const outgoing = request(
       target,
-      { agent: false, signal, headers: { accept: 'application/json' } },
+      { method, agent: false, signal, headers: { accept: 'application/json' } },
       (response) => {
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
@@ -72,6 +88,39 @@ async function get(target: URL, signal: AbortSignal): Promise<{ status: number; 
     outgoing.on('error', reject);
     outgoing.end();
   });
+}
+
+function refusalOf(target: URL, status: number, body: string): CommandError {
+  const { code, message } = errorIn(body);
+  if (code !== undefined && message !== undefined) return new AdminRefusal(code, printable(message));
+  if (status === 403) {
+    // In words, for whoever asks.
+    return new CommandError('finding', `${target.origin} refused: ${printable(body.trim()).slice(0, 400)}`);
+  }
+  return new CommandError(
+    'finding',
+    `${target.href} answered ${status}; is it the admin listener of a gateway?`,
+  );
+}
+
+function errorIn(body: string): { code?: string; message?: string } {
+  const answer = jsonOrNothing(body);
+  if (!isObject(answer) || !isObject(answer['error'])) return {};
+  const { code, message } = answer['error'];
+  return typeof code === 'string' && typeof message === 'string' ? { code, message } : {};
+}
+
+function jsonOrNothing(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    // Then it is no answer of ours, which is all that is asked here.
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 function parseJson(body: string, target: URL): unknown {

@@ -3,7 +3,10 @@ import { once } from 'node:events';
 
 export interface AdminStandIn extends AsyncDisposable {
   readonly url: string;
-  /** Path to what is answered as JSON; a function is asked anew each time. Anything else is a 404. */
+  /**
+   * Path to what is answered as JSON, for other methods than GET behind the method; a function is asked anew each time. What has a
+   * `status` is answered with that one, in its `text` if it has one. Anything else is a 404.
+   */
   readonly answers: Map<string, unknown>;
   readonly requests: string[];
 }
@@ -13,11 +16,12 @@ export async function openAdminStandIn(answers: Readonly<Record<string, unknown>
   const known = new Map(Object.entries(answers));
   const requests: string[] = [];
   const server: Server = createServer((request, response) => {
-    requests.push(request.url ?? '');
-    const answer = known.get(request.url ?? '');
-    response.statusCode = answer === undefined ? 404 : 200;
+    const { method = 'GET', url = '' } = request;
+    requests.push(url);
+    const answer = known.get(method === 'GET' ? url : `${method} ${url}`);
     const body: unknown = typeof answer === 'function' ? answer() : answer;
-    response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
+    response.statusCode = answer === undefined ? 404 : statusOf(body);
+    response.end(textOf(body));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -33,4 +37,15 @@ export async function openAdminStandIn(answers: Readonly<Record<string, unknown>
       await once(server, 'close');
     },
   };
+}
+
+function statusOf(body: unknown): number {
+  const { status } = Object(body) as { status?: unknown };
+  return typeof status === 'number' ? status : 200;
+}
+
+function textOf(body: unknown): string {
+  const { text } = Object(body) as { text?: unknown };
+  if (typeof text === 'string') return text;
+  return typeof body === 'string' ? body : JSON.stringify(body ?? {});
 }

@@ -36,6 +36,7 @@ suite('completion', () => {
           .filter((line) => line !== '');
       assert.deepEqual(complete('roundhouse', 'cl'), ['clusters']);
       assert.deepEqual(complete('roundhouse', 'clusters', '--wa'), ['--watch']);
+      assert.deepEqual(complete('roundhouse', 'sessions', 'k'), ['kill']);
       assert.deepEqual(complete('roundhouse', 'clusters', '-o', ''), [
         'table',
         'wide',

@@ -13,6 +13,7 @@ suite('help', async () => {
     ...commandList.map(({ name }) => [name]),
     ['auth', 'can-i'],
     ['config', 'view'],
+    ['sessions', 'kill'],
     ['help'],
   ]) {
     test(`"${['roundhouse', ...args].join(' ')} --help" is what docs/cli.md says`, async () => {

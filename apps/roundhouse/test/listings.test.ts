@@ -32,6 +32,7 @@ const transport = {
   state: 'open',
   connections: { opening: 0, idle: 2, active: 1, draining: 0 },
   streams: 1,
+  upgrades: 7,
   waiting: 0,
   requestsTotal: 42,
   dials: 3,
@@ -73,10 +74,13 @@ suite('clusters and transports', () => {
     await using admin = await openAdmin();
     const { stdout } = await runCaptured(['transports', '-o', 'wide', '--admin', admin.url]);
     const [head, line] = stdout.split('\n');
-    assert.match(head ?? '', /^TRANSPORT .*HTTP\/2 +OPENING .*DIALS .*IN +OUT .*SERVER NAME +DIALER$/);
+    assert.match(
+      head ?? '',
+      /^TRANSPORT .*HTTP\/2 +OPENING .*STREAMS +UPGRADES +WAITING .*DIALS .*IN +OUT .*SERVER NAME +DIALER$/,
+    );
     assert.match(
       line ?? '',
-      /^0123456789ab +https:\/\/10\.0\.0\.1:6443 +alpha +http\/1\.1, streams h2 +open +2 +1 +3 .* 1\.4MiB +999B +5s +3m.* yes +10\.0\.0\.1 +direct$/,
+      /^0123456789ab +https:\/\/10\.0\.0\.1:6443 +alpha +http\/1\.1, streams h2 +open +2 +1 +3 +0 +0 +1 +7 +0 .* 1\.4MiB +999B +5s +3m.* yes +10\.0\.0\.1 +direct$/,
     );
   });
 

@@ -27,6 +27,12 @@ export function readAdmin(options: AdminOptions, path: string, signal: AbortSign
   return askAdmin({ url: options.admin, path, timeoutMs: options.requestTimeout * 1000, signal });
 }
 
+/** To do something, and not only to look. */
+export function postAdmin(options: AdminOptions, path: string, signal: AbortSignal): Promise<unknown> {
+  const { admin: url, requestTimeout } = options;
+  return askAdmin({ url, path, method: 'POST', timeoutMs: requestTimeout * 1000, signal });
+}
+
 export function parseSeconds(flag: string, text: string): number {
   const seconds = Number(text);
   if (text.trim() === '' || !Number.isFinite(seconds) || seconds <= 0 || seconds > 86_400) {

@@ -39,6 +39,12 @@ export const commandList: readonly CommandEntry[] = [
     load: async () => (await import('./transports.ts')).transportsCommand,
   },
   {
+    name: 'sessions',
+    summary: 'list the sessions (exec, attach, port-forward, WebSockets), and end them',
+    group: looking,
+    load: async () => (await import('./sessions.ts')).sessionsCommand,
+  },
+  {
     name: 'auth',
     summary: 'explain what the authorisation rules allow',
     group: looking,

@@ -1,4 +1,4 @@
-// What `clusters` and `transports` have in common.
+// What `clusters`, `transports` and `sessions` have in common.
 
 import { Option, type Command } from 'commander';
 import type { Context } from '../context.ts';

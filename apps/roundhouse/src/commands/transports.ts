@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { field, msSince, rowsOf, type Row } from '../admin-answer.ts';
+import { age, field, rowsOf, type Row } from '../admin-answer.ts';
 import type { Context } from '../context.ts';
-import { formatAge } from '../output/age.ts';
 import { formatBytes } from '../output/bytes.ts';
 import type { Column } from '../output/table.ts';
 import { protocols } from '../output/protocols.ts';
@@ -45,6 +44,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'OPENING', wide: true, value: (row) => field(row, 'connections', 'opening') },
   { title: 'DRAINING', wide: true, value: (row) => field(row, 'connections', 'draining') },
   { title: 'STREAMS', value: (row) => field(row, 'streams') },
+  { title: 'UPGRADES', value: (row) => field(row, 'upgrades') },
   { title: 'WAITING', value: (row) => field(row, 'waiting') },
   { title: 'REQUESTS', value: (row) => field(row, 'requestsTotal') },
   { title: 'DIALS', wide: true, value: (row) => field(row, 'dials') },
@@ -58,8 +58,3 @@ const columns: readonly Column<Row>[] = [
   { title: 'SERVER NAME', wide: true, value: (row) => field(row, 'serverName') },
   { title: 'DIALER', wide: true, value: (row) => field(row, 'dialer') },
 ];
-
-function age(row: Row, name: string): string {
-  const ms = msSince(row, Date.now(), name);
-  return ms === undefined ? '' : formatAge(ms);
-}

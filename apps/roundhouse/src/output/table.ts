@@ -1,5 +1,7 @@
 // Tables as kubectl prints them: upper-case heads, columns padded with spaces, nothing drawn.
 
+import { printable } from './printable.ts';
+
 export interface Column<Row> {
   readonly title: string;
   /** Shown with `-o wide` only. */
@@ -38,10 +40,4 @@ export function formatTable<Row>(
     lines.push(line.join(gap));
   }
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
-}
-
-/** What came over the network may not move the cursor of a terminal. */
-function printable(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 }
