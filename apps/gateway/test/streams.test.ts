@@ -174,6 +174,34 @@ for (const protocol of ['http/1.1', 'h2'] as const) {
   });
 }
 
+for (const protocol of ['http/1.1', 'h2'] as const) {
+  test(`over ${protocol} neither the head of a short answer nor a piece of its body waits for the next one`, async (t) => {
+    await using stack = new AsyncDisposableStack();
+    const answering = Promise.withResolvers<Exchange>();
+    const rig = await openRig(t, {
+      tls: true,
+      handle: async (exchange) => {
+        // At once, so that the first piece comes with the head.
+        await Promise.all([exchange.writeHead(200), exchange.write('zero')]);
+        answering.resolve(exchange);
+      },
+    });
+    // Each time the cluster goes on only when its client has what came before.
+    const { status, body } = await openOver(protocol, rig, '/clusters/alpha/api/v1/pods', stack);
+    assert.equal(status, 200);
+    const exchange = await answering.promise;
+    assert.equal(String(await next(body)), 'zero');
+    for (const piece of ['one', 'two', 'three']) {
+      await exchange.write(piece);
+      assert.equal(String(await next(body)), piece);
+    }
+    exchange.end();
+    assert.equal(await next(body), undefined);
+    const [line] = await rig.requestLines(1);
+    assert.equal(line?.['bytesOut'], 15);
+  });
+}
+
 test('BB-59: a client that takes nothing for too long is cut', async (t) => {
   const rig = await openRig(t, {
     limits: { clientStallTimeoutMs: 300 },

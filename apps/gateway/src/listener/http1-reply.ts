@@ -25,8 +25,10 @@ export class Http1Reply implements Reply {
   #bytesOut = 0;
   #proceeded = false;
   #last = false;
-  /** A piece of the body has gone out, and the head with it. */
-  #written = false;
+  /** The head has left for the connection. */
+  #headSent = false;
+  /** The first piece of the body, for a moment: most answers end with it, and then all of it is one write. */
+  #held: Buffer | string | undefined;
   #drainHeard = false;
 
   constructor(options: Http1ReplyOptions) {
@@ -79,27 +81,46 @@ export class Http1Reply implements Reply {
     }
   }
 
-  /** Unless it went out with the body. */
+  /** For the end of a turn: what is held leaves now. */
   sendHead(): void {
-    if (!this.#written && !this.closed) {
-      this.#written = true;
+    if (this.closed || this.#headSent) {
+      return;
+    }
+    if (this.#held === undefined) {
+      this.#headSent = true;
       this.#response.flushHeaders();
+    } else {
+      this.#send(this.#held);
     }
   }
 
   write(chunk: Buffer | string): boolean {
     this.#bytesOut += Buffer.byteLength(chunk);
-    this.#written = true;
+    if (!this.#headSent && this.#held === undefined) {
+      this.#held = chunk;
+      return true;
+    }
+    if (this.#held !== undefined) {
+      this.#send(this.#held);
+    }
+    return this.#send(chunk);
+  }
+
+  end(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    this.#response.end(held);
+  }
+
+  #send(chunk: Buffer | string): boolean {
+    this.#headSent = true;
+    this.#held = undefined;
     const taken = this.#response.write(chunk);
     if (!taken && !this.#drainHeard) {
       this.#drainHeard = true;
       this.#response.on('drain', () => this.onDrain?.());
     }
     return taken;
-  }
-
-  end(): void {
-    this.#response.end();
   }
 
   reset(): void {
