@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ask, dialHttp2 } from './support/clients.ts';
+import { FrontClients, frontOptions, fronts } from './support/fronts.ts';
 import type { Rig } from './support/gateway-rig.ts';
 import { Http2SessionClient } from './support/http2-session-client.ts';
 import { SessionClient } from './support/session-client.ts';
@@ -27,6 +28,13 @@ const callers = {
   }),
 };
 const jane = ['Authorization: Bearer planted-token'];
+
+/** That a buffer is full is told by nobody. */
+async function waitFor(holds: () => boolean): Promise<void> {
+  for (let quiet = 0; quiet < 5; quiet = holds() ? quiet + 1 : 0) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
 
 async function list({ gateway }: Pick<Rig, 'gateway'>): Promise<Row[]> {
   const { status, body } = await ask(gateway.adminUrl, '/debug/sessions');
@@ -135,6 +143,39 @@ for (const protocol of ['SPDY/3.1', 'websocket'] as const) {
   });
 }
 
+for (const front of fronts) {
+  test(`over ${front}: a session of which nobody takes anything is killed as well`, async (t) => {
+    const rig = await openSessions(
+      t,
+      {
+        answer: (connection) => {
+          void connection.write(connection.switchingHead());
+          const push = (): void => {
+            while (!connection.socket.destroyed && connection.socket.write(Buffer.alloc(65_536)));
+          };
+          connection.socket.on('drain', push);
+          push();
+        },
+      },
+      frontOptions(front),
+    );
+    await using clients = new FrontClients(rig.gateway.url, front);
+    const client = await clients.open({ path: `${pod}/exec?command=yes` });
+    await client.answered();
+    const taking = 'socket' in client ? client.socket : client.stream;
+    taking.pause();
+    const connection = await rig.server.head();
+    // Everything between the two is full.
+    await waitFor(() => connection.socket.writableNeedDrain);
+    const [{ id } = {}] = await list(rig);
+    assert.equal((await kill(rig, id)).status, 200);
+    await rig.server.waitForOpen(0);
+    const [line] = await rig.requestLines(1);
+    assert.equal(line?.['error'], 'ERR_RH_SESSION_KILLED');
+    assert.deepEqual(await list(rig), []);
+  });
+}
+
 test('a kill of what is not open, or that is no POST, or from a page, ends nothing and says why', async (t) => {
   const rig = await openSessions(t);
   using client = await SessionClient.open(rig.gateway.url);
@@ -155,6 +196,25 @@ test('a kill of what is not open, or that is no POST, or from a page, ends nothi
   assert.deepEqual([got.status, got.headers.allow], [405, 'POST']);
   assert.equal((await kill(rig, id, 'POST', ['Origin', 'https://evil.example'])).status, 403);
   assert.equal((await list(rig)).length, 1);
+});
+
+// It must listen where other machines could reach it, to see that they get nowhere.
+test('an admin listener that other machines reach is warned of, and ends nothing for them unless it is told to', async (t) => {
+  for (const adminRemoteActions of [false, true]) {
+    const rig = await openSessions(t, {}, { admin: { host: '0.0.0.0', port: 0 }, adminRemoteActions });
+    const warning = await rig.waitForLog(({ level }) => level === 'warn');
+    assert.match(String(warning['msg']), /can be reached from other machines/);
+    assert.equal(warning['remoteActions'], adminRemoteActions);
+    const { port } = new URL(rig.gateway.adminUrl);
+    const answer = await ask(`http://127.0.0.1:${port}`, '/debug/sessions/kill?id=0', {
+      method: 'POST',
+      fields: ['Host', `gateway.example:${port}`],
+    });
+    assert.equal(answer.status, adminRemoteActions ? 404 : 403);
+    if (!adminRemoteActions) assert.match(answer.body, /unless --admin-remote-actions says otherwise/);
+  }
+  const { log } = await openSessions(t);
+  assert.ok(!log.some(({ level }) => level === 'warn'), 'on loopback there is nothing to warn of');
 });
 
 test('sessions are counted while they are open and by how they ended; their bytes as they pass, and once', async (t) => {
