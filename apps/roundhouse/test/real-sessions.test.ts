@@ -31,11 +31,9 @@ async function openGateway(t: TestContext) {
   const cluster = stack.use(await UpgradeServer.listen());
   const kubeconfig = join(folder, 'clusters');
   await writeFile(kubeconfig, kubeconfigFor(cluster));
-  const gateway = spawnCommand([
-    'gateway',
-    ...['--kubeconfig', kubeconfig, '--drain-timeout', `${drainTimeoutMs}ms`],
-    ...['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'],
-  ]);
+  const anyPort = '127.0.0.1:0';
+  const where = ['--listen', anyPort, '--admin', anyPort, '--drain-timeout', `${drainTimeoutMs}ms`];
+  const gateway = spawnCommand(['gateway', '--kubeconfig', kubeconfig, ...where]);
   stack.defer(async () => {
     if (gateway.exitCode !== null) return;
     gateway.kill('SIGKILL');
