@@ -76,8 +76,8 @@ export const cases: readonly Case[] = [
     title: '1,500 open watches',
     front: 'http',
     streams: 1_500,
-    contestants: ['gateway', 'kubectl proxy', 'nginx', 'gateway, h2 upstream'],
-    target: { contestant: 'gateway, h2 upstream', to: 'kubectl proxy', ratio: 1 },
+    contestants: ['gateway', 'kubectl proxy', 'nginx', 'gateway, http/1.1 upstream'],
+    target: { contestant: 'gateway', to: 'kubectl proxy', ratio: 1 },
   },
   {
     kind: 'requests',

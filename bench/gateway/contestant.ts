@@ -27,6 +27,7 @@ export type ContestantName =
   | 'gateway'
   | 'gateway, baseline'
   | 'gateway, h2 upstream'
+  | 'gateway, http/1.1 upstream'
   | 'gateway, no log'
   | 'gateway, no log, no metrics'
   | 'kubectl proxy'

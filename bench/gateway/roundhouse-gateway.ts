@@ -21,13 +21,19 @@ interface Variant {
 
 export const gateway = variant({
   name: 'gateway',
-  setup: `\`roundhouse gateway\` with its defaults: access log on (into a file), metrics on, HTTP/1.1 to the cluster; only \`--max-streams-per-cluster ${maxStreams}\``,
+  setup: `\`roundhouse gateway\` with its defaults: access log on (into a file), metrics on, short requests to the cluster over HTTP/1.1 and watches over HTTP/2; only \`--max-streams-per-cluster ${maxStreams}\``,
 });
 
 export const gatewayOverHttp2 = variant({
   name: 'gateway, h2 upstream',
-  setup: 'the same with `--upstream-alpn h2`',
+  setup: 'the same as the first with `--upstream-alpn h2`',
   args: ['--upstream-alpn', 'h2'],
+});
+
+export const gatewayOverHttp1 = variant({
+  name: 'gateway, http/1.1 upstream',
+  setup: 'the same as the first with `--upstream-alpn http/1.1`',
+  args: ['--upstream-alpn', 'http/1.1'],
 });
 
 export const gatewayWithoutLog = variant({

@@ -19,6 +19,7 @@ import {
   gateway,
   gatewayBare,
   gatewayOf,
+  gatewayOverHttp1,
   gatewayOverHttp2,
   gatewayWithoutLog,
 } from './roundhouse-gateway.ts';
@@ -104,6 +105,7 @@ function contestantsOf({ kubectl, nginx }: Peers, baseline: string | undefined):
     ...(baseline === undefined ? [] : [gatewayOf(baseline)]),
     ...(kubectl === undefined ? [] : [kubectlProxy(kubectl)]),
     ...(nginx === undefined ? [] : [nginxProxy(nginx)]),
+    gatewayOverHttp1,
     gatewayOverHttp2,
     gatewayWithoutLog,
     gatewayBare,

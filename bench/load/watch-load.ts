@@ -60,7 +60,7 @@ class Watch {
     this.#socket = socket;
     socket.setEncoding('latin1').on('data', (text: string) => {
       this.#text = (this.#text + text).slice(-keptCharacters);
-      if (this.#waiting !== undefined && this.#text.includes(this.#waiting.mark)) this.#waiting.seen();
+      if (this.#waiting !== undefined && this.#has(this.#waiting.mark)) this.#waiting.seen();
     });
     socket.on('error', () => undefined);
     socket.on('close', () => (this.#ended = true));
@@ -77,7 +77,7 @@ class Watch {
   }
 
   async sees(mark: string): Promise<void> {
-    if (this.#text.includes(mark)) return;
+    if (this.#has(mark)) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting = { mark, seen: resolve };
     const limit = setTimeout(
@@ -92,6 +92,11 @@ class Watch {
     } finally {
       clearTimeout(limit);
     }
+  }
+
+  /** An event may be cut by the framing of chunks (RFC 9112, section 7.1), anywhere. */
+  #has(mark: string): boolean {
+    return this.#text.replaceAll(/\r\n[0-9a-f]+\r\n/gi, '').includes(mark);
   }
 
   close(): void {
