@@ -104,8 +104,9 @@ async function measure(asked: readonly Case[], signal: AbortSignal): Promise<Res
       ...(values.contestant !== undefined && { only: values.contestant }),
       baseline: values.baseline === undefined ? undefined : resolve(values.baseline),
       profileFolder: values.profile === undefined ? undefined : resolve(values.profile),
-      rounds: positive('rounds', values.rounds, values.quick ? 1 : 3),
-      seconds: positive('seconds', values.seconds, values.quick ? 0.5 : 1.5),
+      // Short rounds and many: a slow moment of the machine is then one round's, and the median does not see it.
+      rounds: positive('rounds', values.rounds, values.quick ? 1 : 9),
+      seconds: positive('seconds', values.seconds, values.quick ? 0.3 : 0.7),
       environment: process.env,
       signal,
       onSample: (...sample) => say(sampleLine(...sample)),

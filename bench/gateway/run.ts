@@ -44,9 +44,11 @@ export interface GatewayRunOptions {
 }
 
 /** Once for each proxy before the first round: a gateway runs for weeks, its compiler for some seconds. */
-const firstWarmUpMs = 6_000;
+const firstWarmUpMs = 7_000;
 /** In each round, until the connections are open and in use. */
 const warmUpMs = 300;
+/** With a fresh process each, watches take long; and memory is steadier than time. */
+const maxWatchRounds = 3;
 /** After the last watch is open: what was only needed for that may go. */
 const settleMs = 1_000;
 
@@ -86,6 +88,7 @@ export async function runGatewaySection(options: GatewayRunOptions): Promise<Res
     versions: await versionsOf(peers),
     parameters: {
       rounds: options.rounds,
+      'rounds of watches': Math.min(options.rounds, maxWatchRounds),
       'seconds a round': options.seconds,
       'seconds of warm-up': firstWarmUpOf(options) / 1000,
       upstream:
@@ -154,7 +157,7 @@ async function runRequests(
 }
 
 function firstWarmUpOf({ seconds }: GatewayRunOptions): number {
-  return Math.min(firstWarmUpMs, 4_000 * seconds);
+  return Math.min(firstWarmUpMs, 10_000 * seconds);
 }
 
 async function openLoad(
@@ -205,7 +208,8 @@ async function runWatches(
   bench: Bench,
 ): Promise<readonly Row[]> {
   const rows = contestants.map(({ name, setup }) => ({ contestant: name, setup, samples: [] as Sample[] }));
-  for (let round = 0; round < bench.options.rounds; round += 1) {
+  const rounds = Math.min(bench.options.rounds, maxWatchRounds);
+  for (let round = 0; round < rounds; round += 1) {
     for (const [index, contestant] of contestants.entries()) {
       bench.options.signal.throwIfAborted();
       await using proxy = await contestant.start({
