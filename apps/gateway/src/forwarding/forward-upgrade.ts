@@ -48,7 +48,7 @@ export async function forwardUpgrade(
   if (reply.closed) {
     asking.abort(clientGone());
   }
-  const headers = [...fields, ...webSocketKeyFor(request, protocol)];
+  const headers = request.protocol === 'h2' ? withWebSocketKey(fields) : fields;
   let answer: UpgradeAnswer;
   try {
     answer = await cluster.upgrade({
@@ -123,11 +123,15 @@ function refuseForeignOrigin({ request: { origin, host }, caller }: UpgradeForwa
   }
 }
 
-/** Over HTTP/2 there is none (RFC 8441, section 5), and over HTTP/1.1 it must be there. */
-function webSocketKeyFor({ protocol: front }: FrontRequest, protocol: string): string[] {
-  return front === 'h2' && protocol.toLowerCase() === 'websocket'
-    ? ['Sec-WebSocket-Key', randomBytes(16).toString('base64')]
-    : [];
+/** Over HTTP/2 a key means nothing (RFC 8441, section 5), and over HTTP/1.1 it must be there: one, and of our own. */
+function withWebSocketKey(fields: readonly string[]): string[] {
+  const kept: string[] = [];
+  forEachField(fields, (name, value) => {
+    if (name.toLowerCase() !== 'sec-websocket-key') {
+      kept.push(name, value);
+    }
+  });
+  return [...kept, 'Sec-WebSocket-Key', randomBytes(16).toString('base64')];
 }
 
 /** Kubernetes' own negotiation beside SPDY: the server may only choose among what was offered. */

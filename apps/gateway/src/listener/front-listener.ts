@@ -208,9 +208,9 @@ function attach(
     requestTimeout,
     keepAliveTimeout,
     // Any other offer is not taken up, which is what the request says then: it is answered as it stands. So is one that
-    // comes with a body, for which the parser must stay.
-    shouldUpgradeCallback: ({ headers }: IncomingMessage) =>
-      relayedProtocolIn(headers.upgrade) !== undefined && !announcesBody(headers),
+    // comes with a body, for which the parser must stay, or over HTTP/1.0.
+    shouldUpgradeCallback: ({ headers, httpVersion }: IncomingMessage) =>
+      httpVersion === '1.1' && relayedProtocolIn(headers.upgrade) !== undefined && !announcesBody(headers),
   });
   server.on('connection', (socket: Socket) => {
     connections.socketOpened(socket);

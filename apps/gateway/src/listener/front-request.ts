@@ -62,18 +62,17 @@ export function readFrontRequest(
     );
   }
   const { contentLength } = head;
-  const upgrade = overHttp2 ? relayedProtocolIn(head.connectProtocol) : head.upgrade;
+  const upgrade = upgradeOf(incoming, head);
   const connected = overHttp2 && upgrade !== undefined;
-  const hasBody = overHttp2
-    ? !connected && !incoming.stream.endAfterHeaders
-    : head.chunked || (contentLength ?? 0) > 0;
+  const hasBody =
+    overHttp2 && !connected ? !incoming.stream.endAfterHeaders : head.chunked || (contentLength ?? 0) > 0;
   if (upgrade !== undefined && hasBody) {
     throw new GatewayError('ERR_RH_REQUEST_MALFORMED', 'a request for an upgrade has no body');
   }
-  const { fields, authorization } =
-    upgrade === undefined
-      ? { fields: head.fields, authorization: undefined }
-      : takeWebSocketToken(head.fields);
+  // Also where nobody reads it: it is between the client and the gateway.
+  const { fields, authorization } = head.hasSubprotocols
+    ? takeWebSocketToken(head.fields)
+    : { fields: head.fields, authorization: undefined };
   return {
     protocol: overHttp2 ? 'h2' : 'http/1.1',
     method: connected ? 'GET' : (incoming.method ?? 'GET'),
@@ -81,7 +80,7 @@ export function readFrontRequest(
     fields,
     host: head.host ?? head.authority,
     origin: head.origin,
-    authorization: head.authorization ?? authorization,
+    authorization: head.authorization ?? (upgrade === undefined ? undefined : authorization),
     connectionNames: head.connectionNames,
     upgrade,
     socket: incoming.socket,
@@ -89,6 +88,16 @@ export function readFrontRequest(
     contentLength,
     expectsContinue,
   };
+}
+
+/** What the client asks for and may be given. */
+function upgradeOf(incoming: IncomingMessage | Http2ServerRequest, head: Head): string | undefined {
+  if ('stream' in incoming) {
+    // The one protocol that is defined for it (RFC 8441, section 5).
+    return head.connectProtocol === 'websocket' ? head.connectProtocol : undefined;
+  }
+  // From a client of HTTP/1.0 it means nothing (RFC 9110, section 7.8).
+  return incoming.httpVersion === '1.1' ? head.upgrade : undefined;
 }
 
 /** One pass over the fields: keeps those that the listener needs, and refuses what is there twice and must not be. */
@@ -103,6 +112,7 @@ class Head {
   connectProtocol: string | undefined;
   contentLength: number | undefined;
   chunked = false;
+  hasSubprotocols = false;
   bytes = 0;
   #upgrade: string | undefined;
 
@@ -140,6 +150,9 @@ class Head {
         break;
       case 'transfer-encoding':
         this.chunked = true;
+        break;
+      case 'sec-websocket-protocol':
+        this.hasSubprotocols = true;
         break;
       default:
     }

@@ -9,6 +9,7 @@ import { connect as connectTls } from 'node:tls';
 import { authority } from './gateway-rig.ts';
 import type { RigOptions } from './gateway-rig.ts';
 import { Http2SessionClient } from './http2-session-client.ts';
+import type { Http2SessionRequest } from './http2-session-client.ts';
 import { SessionClient } from './session-client.ts';
 
 export type Front = 'plain HTTP' | 'TLS' | 'HTTP/2';
@@ -58,6 +59,13 @@ export class FrontClients implements AsyncDisposable {
             protocol: 'websocket',
             fields: this.#front === 'TLS' ? [`Authorization: Bearer ${token}`] : [],
           });
+    this.#sessions.push(session);
+    return session;
+  }
+
+  /** A stream of HTTP/2 with nothing but these fields of who is calling. */
+  async openHttp2(request: Http2SessionRequest): Promise<Http2SessionClient> {
+    const session = new Http2SessionClient(await this.http2(), request);
     this.#sessions.push(session);
     return session;
   }

@@ -14,6 +14,8 @@ export interface SessionRequest {
   readonly protocol?: 'SPDY/3.1' | 'websocket';
   /** Written along with the request. */
   readonly early?: string;
+  /** A certificate to show. */
+  readonly credentials?: { readonly cert: string; readonly key: string };
 }
 
 export const execPath = '/clusters/alpha/api/v1/namespaces/web/pods/p/exec?command=ls';
@@ -73,19 +75,22 @@ export class SessionClient implements Disposable {
   }
 
   static async open(base: string, request: SessionRequest = {}): Promise<SessionClient> {
-    const client = await SessionClient.dial(base);
+    const client = await SessionClient.dial(base, request.credentials);
     client.write(sessionHead(base, request) + (request.early ?? ''));
     return client;
   }
 
   /** Has asked for nothing yet. */
-  static async dial(base: string): Promise<SessionClient> {
+  static async dial(
+    base: string,
+    credentials: SessionRequest['credentials'] = undefined,
+  ): Promise<SessionClient> {
     const { hostname, port, protocol } = new URL(base);
     const bare = connectTcp({ port: Number(port), host: hostname, allowHalfOpen: true });
     bare.on('error', () => undefined);
     const secure = protocol === 'https:';
     const ca = authority.certificatePem;
-    const socket = secure ? connectTls({ socket: bare, ca, servername: 'localhost' }) : bare;
+    const socket = secure ? connectTls({ socket: bare, ca, servername: 'localhost', ...credentials }) : bare;
     await once(socket, secure ? 'secureConnect' : 'connect');
     return new SessionClient(socket, bare);
   }
