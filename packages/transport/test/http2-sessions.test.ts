@@ -10,6 +10,7 @@ import { Endpoint, TransportPool } from '@roundhouse/transport';
 import { Call } from './rig/call.ts';
 import { listenFrames, maxConcurrentStreams } from './rig/frame-server.ts';
 import { endsWithNothingOpen } from './rig/open-handles.ts';
+import { ResetSessions } from './rig/reset-sessions.ts';
 import { turns, until } from './rig/until.ts';
 
 endsWithNothingOpen();
@@ -186,36 +187,8 @@ describe('a session', () => {
   });
 
   test('BB-34: that was reset under its requests is not used again in the same turn, 200 times over', async () => {
-    await using server = await RecordingServer.listen({
-      protocols: ['h2'],
-      handle: async (exchange) => {
-        if (exchange.request.path === '/reset') {
-          exchange.connection.reset();
-        } else {
-          await exchange.respond({ body: 'ok' });
-        }
-      },
-    });
-    await using pool = new TransportPool();
-    using lease = leaseOf(pool, server.url);
-    for (let round = 0; round < 200; round += 1) {
-      let next: Promise<string> | undefined;
-      const lost = Call.start(lease, {
-        path: '/reset',
-        method: 'POST',
-        body: Buffer.alloc(100_000),
-        on: {
-          error: () => {
-            next = Call.text(lease);
-          },
-        },
-      });
-      await lost.ended;
-      assert.match(lost.code ?? '', /^ERR_RH_CONNECTION_(?:LOST|STALE)$/);
-      assert.equal(await next, 'ok');
-    }
-    await server.waitForOpen(1);
-    assert.ok(pool.inspect().transports.length === 1);
+    await using sessions = await ResetSessions.open();
+    await sessions.run(200);
   });
 
   test('is not starved by streams that nobody reads', async () => {
