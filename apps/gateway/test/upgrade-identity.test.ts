@@ -302,7 +302,7 @@ test('a token among the subprotocols that is not one is a 400, and an unknown on
   for (const [value, status] of [
     [`${prefix}${Buffer.from('bad').toString('base64url')}`, 401],
     [`${prefix}${encoded}=`, 400],
-    [`${prefix}`, 400],
+    [prefix, 400],
     [`${prefix}a+b`, 400],
     [`${prefix}${Buffer.from('a\r\nb').toString('base64url')}`, 400],
     [`${prefix}${Buffer.from('a b').toString('base64url')}`, 400],

@@ -10,7 +10,7 @@ import { answerPhase, phaseNames, phasePath, phases } from './session-phases.ts'
 const [role, base = '', name, count] = process.argv.slice(2);
 if (role === 'cluster') {
   const server = await UpgradeServer.listen({ allowHalfOpen: true, answer: answerPhase });
-  console.log(server.url);
+  process.stdout.write(`${server.url}\n`);
 } else {
   const front = fronts.find((known) => known === name);
   if (front === undefined) throw new Error(`there is no front "${name}"`);
@@ -23,5 +23,5 @@ if (role === 'cluster') {
       }),
     ),
   );
-  console.log('ready');
+  process.stdout.write('ready\n');
 }

@@ -15,7 +15,7 @@ export interface SessionRequest {
   /** Written along with the request. */
   readonly early?: string;
   /** A certificate to show. */
-  readonly credentials?: { readonly cert: string; readonly key: string };
+  readonly credentials?: { readonly cert?: string; readonly key?: string };
 }
 
 export const execPath = '/clusters/alpha/api/v1/namespaces/web/pods/p/exec?command=ls';
@@ -83,7 +83,7 @@ export class SessionClient implements Disposable {
   /** Has asked for nothing yet. */
   static async dial(
     base: string,
-    credentials: SessionRequest['credentials'] = undefined,
+    credentials: SessionRequest['credentials'] = {},
   ): Promise<SessionClient> {
     const { hostname, port, protocol } = new URL(base);
     const bare = connectTcp({ port: Number(port), host: hostname, allowHalfOpen: true });
