@@ -23,6 +23,9 @@ export { KubeApiserver, type KubeApiserverOptions } from './kube-apiserver/kube-
 export type { KubeObject } from './kube-apiserver/kube-object.ts';
 export type { ListReference, ObjectReference } from './kube-apiserver/store/store-access.ts';
 export { ManualClock } from './manual-clock.ts';
+export type { ProxiedConnection, ProxyTarget } from './proxies/proxied-connection.ts';
+export type { ProxyUser } from './proxies/proxy-protocol.ts';
+export { ProxyServer, type ProxyServerOptions } from './proxies/proxy-server.ts';
 export { Relay, type RelayOptions } from './relay.ts';
 export type { RelayDirection, RelayTarget } from './relayed-connection.ts';
 export { ResourceBaseline } from './resource-baseline.ts';

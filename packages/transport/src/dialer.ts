@@ -22,6 +22,8 @@ export interface Dialer {
   readonly id: string;
   /** Resolves with a connected duplex that the caller owns from then on. */
   dial(target: DialTarget, options: DialOptions): Promise<Duplex>;
+  /** What is at the bottom of a connection of this dialer, where that is not the connection itself: what RST is sent on. */
+  bottomOf?(connection: Duplex): Duplex | undefined;
 }
 
 /** TCP keep-alive probes start after this time without data, as client-go's dialer does. */

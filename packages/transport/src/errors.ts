@@ -86,6 +86,32 @@ export const transportErrors = {
     retry: 'safe',
     httpStatus: 504,
   },
+  ERR_RH_PROXY_URL_INVALID: {
+    summary: 'The address of a proxy cannot be used.',
+    remedy:
+      'Give an http://, https://, socks5:// or socks5h:// URL of host, port and perhaps user:password, percent-encoded.',
+    retry: 'never',
+    httpStatus: 500,
+  },
+  ERR_RH_PROXY_FAILED: {
+    summary:
+      'The proxy on the way could not be reached, could not be verified, or did not answer as a proxy does.',
+    remedy: 'Check the address of the proxy and its protocol, and that it is up; the cause names the reason.',
+    retry: 'safe',
+    httpStatus: 502,
+  },
+  ERR_RH_PROXY_AUTH: {
+    summary: 'The proxy on the way asks for credentials, or does not take those that it got.',
+    remedy: 'Correct user and password in the URL of the proxy.',
+    retry: 'never',
+    httpStatus: 502,
+  },
+  ERR_RH_PROXY_REFUSED: {
+    summary: 'The proxy on the way did not connect to the server.',
+    remedy: 'Check that the proxy may and can reach the server; the message has the answer of the proxy.',
+    retry: 'safe',
+    httpStatus: 502,
+  },
   ERR_RH_TLS_UNTRUSTED: {
     summary: 'The server did not prove to be the one that was asked for.',
     remedy: 'Check the CA bundle and the server name against the certificate that the server presents.',

@@ -21,7 +21,7 @@ export interface TlsState {
 
 export interface DialedSocket {
   readonly socket: Duplex;
-  /** What the dialer gave: under TLS the one below, else the same. */
+  /** What is at the bottom of it: under TLS, and under what the dialer has laid in between. Without both it is the same. */
   readonly bare: Duplex;
   readonly protocol: 'http/1.1' | 'h2';
   readonly resumed: boolean;
@@ -49,7 +49,10 @@ export function createTlsState(endpoint: Endpoint): TlsState {
   }
 }
 
-/** @throws ERR_RH_DIAL_FAILED, ERR_RH_DIAL_TIMEOUT, ERR_RH_TLS_UNTRUSTED, ERR_RH_TLS_FAILED, ERR_RH_ALPN_MISMATCH */
+/**
+ * @throws ERR_RH_DIAL_FAILED, ERR_RH_DIAL_TIMEOUT, ERR_RH_TLS_UNTRUSTED, ERR_RH_TLS_FAILED, ERR_RH_ALPN_MISMATCH, and the
+ * `TransportError`s of the dialer
+ */
 export async function dialEndpoint(
   endpoint: Endpoint,
   tls: TlsState | undefined,
@@ -60,8 +63,9 @@ export async function dialEndpoint(
   if (raw.destroyed) {
     throw endedAtOnce(endpoint);
   }
+  const bare = endpoint.dialer.bottomOf?.(raw) ?? raw;
   if (tls === undefined) {
-    return { socket: raw, bare: raw, protocol: alpn === 'h2' ? 'h2' : 'http/1.1', resumed: false };
+    return { socket: raw, bare, protocol: alpn === 'h2' ? 'h2' : 'http/1.1', resumed: false };
   }
   const socket = await secure(endpoint, tls, alpn, raw, signal).catch((error: unknown) => {
     raw.destroy();
@@ -72,7 +76,7 @@ export async function dialEndpoint(
     socket.destroy();
     throw new TransportError('ERR_RH_ALPN_MISMATCH', `${endpoint.origin} does not speak ${alpn}`);
   }
-  return { socket, bare: raw, protocol, resumed: socket.isSessionReused() };
+  return { socket, bare, protocol, resumed: socket.isSessionReused() };
 }
 
 /** Its 'close' may be over already, so nobody would ever hear of it again. */
@@ -95,6 +99,10 @@ async function dialRaw(endpoint: Endpoint, signal: AbortSignal): Promise<Duplex>
     );
     if (signal.aborted) {
       throw abortError(endpoint, signal);
+    }
+    // Of a dialer that knows more of what went wrong.
+    if (cause instanceof TransportError) {
+      throw cause;
     }
     throw new TransportError(
       'ERR_RH_DIAL_FAILED',

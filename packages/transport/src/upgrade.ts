@@ -8,6 +8,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import type { Clock, Timer } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { RoundhouseError, TransportError } from './errors.ts';
@@ -209,7 +210,7 @@ export class Upgrade {
   #reset(): void {
     const { socket, bare } = this.#dialed ?? {};
     // After a FIN the operating system sends no RST for us, and Node.js would lose the descriptor over the attempt.
-    if (socket?.writableEnded === false && bare instanceof Socket && !bare.destroyed) {
+    if (socket?.writableEnded === false && isTcp(bare) && !bare.destroyed) {
       bare.resetAndDestroy();
     }
     socket?.destroy();
@@ -217,8 +218,7 @@ export class Upgrade {
 
   #look(): void {
     const { socket, bare } = this.#dialed ?? {};
-    const open = socket?.writableEnded === false && bare instanceof Socket && !bare.destroyed;
-    if (open && socket.writableLength === 0) {
+    if (socket?.writableEnded === false && socket.writableLength === 0 && isTcp(bare) && !bare.destroyed) {
       // Nothing goes out, but the operating system says whether anything could.
       bare.write(nothing);
     }
@@ -237,6 +237,11 @@ export class Upgrade {
       }),
     );
   };
+}
+
+/** Not TLS, which knows no RST and takes no second writer. */
+function isTcp(bare: Duplex | undefined): bare is Socket {
+  return bare instanceof Socket && !(bare instanceof TLSSocket);
 }
 
 /** One item of an `Upgrade` field: a token, and perhaps a version (RFC 9110, section 7.8). */
