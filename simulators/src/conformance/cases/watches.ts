@@ -164,7 +164,7 @@ export const watchCases: readonly ConformanceCase[] = [
           const { status, body } = await call(
             target,
             'GET',
-            `${configMapsIn(namespace)}?watch=true&${query}`,
+            `${configMapsIn(namespace)}?watch=true&timeoutSeconds=1&${query}`,
           );
           return [status, ...new Set(listAt(body, 'details', 'causes').map((cause) => at(cause, 'field')))];
         };
