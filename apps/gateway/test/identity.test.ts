@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RecordedRequest } from '@roundhouse/simulators';
 import { ask, askHttp2, codeOf, dialHttp2, sendRawGet, statusIn } from './support/clients.ts';
+import { sendRawHttp2 } from './support/raw-http2.ts';
 import { adminCertificate, base64, callersAuthority, contextFor, openRig } from './support/gateway-rig.ts';
 
 const jane = await callersAuthority.issue({
@@ -126,14 +127,21 @@ const named = [
   'impersonate-group',
   'IMPERSONATE-UID',
   'Impersonate-Extra-Scopes',
+  'iMPERSONATE-eXTRA-%2f',
+  'Impersonate_User',
   'Authorization',
+  'aUTHORIZATION',
   'X-Remote-User',
   'x-remote-group',
+  'X-Remote-Extra-Scopes',
+  'X_Remote_User',
   'Host',
   'Content-Length',
 ];
 const connectionForms = named.flatMap((name) => [
   [`Connection: ${name}`],
+  [`Connection:\t${name}\t`],
+  [`connection: ,,${name},Upgrade`],
   [`Connection: close, ,\t${name}\t,, keep-alive`],
   ['Connection: close', `Connection: ${name}`],
   [`Connection: Keep-Alive, TE, ${name}`, 'TE: trailers', `Keep-Alive: ${name}`, `Proxy-Connection: ${name}`],
@@ -156,6 +164,8 @@ test('BB-62: what Connection names never takes an identity field away', async (t
       ['Connection: close, X-Mine', 'X-Mine: 1'],
       ['Connection: close', 'Keep-Alive: Impersonate-User', 'Proxy-Connection: Impersonate-User'],
       ['Connection: TE, close', 'TE: Impersonate-User', 'Trailer: Impersonate-User'],
+      ['Connection: Upgrade, close'],
+      ['Connection: Upgrade, close', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__'],
     ]) {
       const before = upstream.requests.length;
       const raw = await sendRawGet(gateway.url, path, 'Authorization: Bearer secret-of-joe', ...fields);
@@ -163,11 +173,54 @@ test('BB-62: what Connection names never takes an identity field away', async (t
       const request = upstream.requests[before];
       assert.deepEqual(request?.headerValues('impersonate-user'), ['joe']);
       assert.deepEqual(request?.headerValues('impersonate-group'), ['dev', 'team a']);
-      for (const name of ['x-mine', 'keep-alive', 'proxy-connection', 'te', 'trailer']) {
+      for (const name of ['x-mine', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade']) {
         assert.deepEqual(request?.headerValues(name), [], name);
       }
     }
   }
+});
+
+test('BB-62: over HTTP/2 there is no such field, and a request that has one goes to no cluster', async (t) => {
+  const { gateway, upstream } = await openRig(t, { tls: true });
+  const { host } = new URL(gateway.url);
+  for (const path of ['/clusters/alpha/version', '/clusters/alpha/api/v1/pods?watch=1']) {
+    const head = [
+      [':method', 'GET'],
+      [':scheme', 'https'],
+      [':authority', host],
+      [':path', path],
+    ] as const;
+    for (const field of [
+      ...named.map((name) => ['connection', name] as const),
+      ['keep-alive', 'Impersonate-User'] as const,
+      ['proxy-connection', 'Impersonate-User'] as const,
+      ['upgrade', 'Impersonate-User'] as const,
+      ['te', 'Impersonate-User'] as const,
+      ['Impersonate-User', 'root'] as const,
+    ]) {
+      const answer = await sendRawHttp2(gateway.url, [...head, field], janesKey);
+      assert.ok(answer === 'reset' || answer === 'goaway', `${field.join(': ')}: ${answer}`);
+    }
+    // The same without it is one that is answered.
+    assert.equal(upstream.requests.length, 0);
+    assert.equal(await sendRawHttp2(gateway.url, head, janesKey), 'head');
+    assert.deepEqual(identityOf(upstream.requests.splice(0)[0]), janesIdentity);
+  }
+});
+
+test('BB-62: what Connection names never takes the token away that is passed through', async (t) => {
+  const { gateway, upstream } = await openRig(t, { identity: 'passthrough' });
+  for (const fields of connectionForms) {
+    const raw = await sendRawGet(
+      gateway.url,
+      '/clusters/alpha/version',
+      'Authorization: Bearer mine',
+      ...fields,
+      'X-End: 1',
+    );
+    assert.equal(codeOf(raw), 400, fields.join(' / '));
+  }
+  assert.equal(upstream.accepted, 0);
 });
 
 const brought = [
@@ -177,8 +230,11 @@ const brought = [
   'Impersonate-Uid',
   'Impersonate-Extra-Scopes',
   'Impersonate-Extra-%2F',
+  'Impersonate-Extra-example.com%2Fteam',
   'impersonate_user',
   'Impersonate_Group',
+  'impersonate_extra_scopes',
+  'ImPeRsOnAtE-gRoUp',
   'impersonate-anything',
 ];
 const stripped = [
@@ -187,6 +243,10 @@ const stripped = [
   'X_Remote_User',
   'X-Remote-Uid',
   'X-Remote-Extra-Scopes',
+  'x-remote-extra-example.com%2fteam',
+  'x_remote_group',
+  'X_Remote_Extra_Scopes',
+  'x-ReMoTe-UsEr',
   'X-Forwarded-Client-Cert',
   'X-Forwarded-User',
   'X-Client-Cert',
@@ -231,7 +291,8 @@ test('BB-62, BB-63: the same holds over HTTP/2', async (t) => {
   await using session = await dialHttp2(gateway.url, janesKey);
   for (const target of ['/clusters/alpha/version', '/clusters/alpha/api/v1/pods?watch=1']) {
     for (const name of brought) {
-      const { status } = await askHttp2(session, { ':path': target, [name.toLowerCase()]: 'root' });
+      const fields = { [name.toLowerCase()]: ['root', 'system:masters'] };
+      const { status } = await askHttp2(session, { ':path': target, ...fields });
       assert.equal(status, 403, name);
     }
     const fields = Object.fromEntries(stripped.map((name) => [name.toLowerCase(), ['root', 'other']]));

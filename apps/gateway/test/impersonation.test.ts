@@ -250,13 +250,25 @@ test('BB-65: fields of a front proxy are believed from nobody, neither by token 
     'X-Remote-Extra-Scopes',
     'all',
   ];
-  const url = `/clusters/alpha${pods}`;
-  assert.equal((await ask(rig.gateway.url, url, { fields })).status, 401);
-  const ann = await ask(rig.gateway.url, url, { fields: ['Authorization', 'Bearer t-ann', ...fields] });
-  assert.equal(ann.status, 403, 'ann is not jane');
   const credentials = { cert: jane.certPem, key: jane.keyPem };
-  assert.equal((await ask(rig.gateway.url, url, { fields, ...credentials })).status, 200);
-  assert.deepEqual(identityOf(rig), ['Impersonate-User: jane', 'Impersonate-Group: support']);
+  const asJane = ['Impersonate-User: jane', 'Impersonate-Group: support'];
+  for (const url of [`/clusters/alpha${pods}`, `/clusters/alpha${pods}?watch=1`]) {
+    assert.equal((await ask(rig.gateway.url, url, { fields })).status, 401);
+    const ann = await ask(rig.gateway.url, url, { fields: ['Authorization', 'Bearer t-ann', ...fields] });
+    assert.equal(ann.status, 403, 'ann is not jane');
+    assert.equal((await ask(rig.gateway.url, url, { fields, ...credentials })).status, 200);
+    assert.deepEqual(identityOf(rig), asJane);
+  }
+  await using nobody = await dialHttp2(rig.gateway.url);
+  await using known = await dialHttp2(rig.gateway.url, credentials);
+  const overHttp2: Record<string, string> = { ':path': `/clusters/alpha${pods}` };
+  for (let index = 0; index < fields.length; index += 2) {
+    overHttp2[(fields[index] ?? '').toLowerCase()] = fields[index + 1] ?? '';
+  }
+  assert.equal((await askHttp2(nobody, overHttp2)).status, 401);
+  assert.equal((await askHttp2(nobody, { ...overHttp2, authorization: 'Bearer t-ann' })).status, 403);
+  assert.equal((await askHttp2(known, overHttp2)).status, 200);
+  assert.deepEqual(identityOf(rig), asJane);
 });
 
 test('fuzz: a wish is read or refused, and what is read says all that was asked for', () => {
