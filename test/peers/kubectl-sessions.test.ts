@@ -54,7 +54,6 @@ for (const minor of kubectlMinors) {
         });
       const sessions = async (): Promise<readonly { readonly protocol: string }[]> => {
         const answer = await fetch(`${demo.adminUrl}/debug/sessions`);
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape is what is tested
         const { sessions: open } = (await answer.json()) as { sessions: { protocol: string }[] };
         return open;
       };
@@ -133,11 +132,11 @@ for (const minor of kubectlMinors) {
       test('cp takes a file of 50 MB there and back', async () => {
         const original = randomFillSync(Buffer.alloc(copiedBytes));
         await writeFile(path.join(folder, 'there'), original);
-        const there = await run(['cp', path.join(folder, 'there'), `${pod}:/tmp/big`]);
+        const there = await run(['cp', path.join(folder, 'there'), `${pod}:/root/big`]);
         assert.equal(there.code, 0, there.stderr);
-        const digested = await run(['exec', pod, '--', 'sha256sum', '/tmp/big']);
+        const digested = await run(['exec', pod, '--', 'sha256sum', '/root/big']);
         assert.equal(digested.stdout.split(' ', 1)[0], sha256(original));
-        const back = await run(['cp', `${pod}:/tmp/big`, path.join(folder, 'back')]);
+        const back = await run(['cp', `${pod}:/root/big`, path.join(folder, 'back')]);
         assert.equal(back.code, 0, back.stderr);
         assert.equal(sha256(await readFile(path.join(folder, 'back'))), sha256(original));
       });
