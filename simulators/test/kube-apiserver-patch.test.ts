@@ -11,7 +11,7 @@ import { deploymentSchema } from '../src/kube-apiserver/schema/workload-schema.t
 const podSchema = mergeSchemaOf(podType);
 const workloadSchema = mergeSchemaOf(deploymentSchema);
 import { applyStrategicMergePatch } from '../src/kube-apiserver/patch/strategic-merge-patch.ts';
-import { call, configMap, configMaps, pod, startServer } from './kube-apiserver-client.ts';
+import { call, pod, startServer } from './kube-apiserver-client.ts';
 
 test('a JSON patch does what RFC 6902 says, on objects, lists and escaped names', () => {
   const cases: readonly (readonly [document: Json, patch: Json, result: Json])[] = [
@@ -167,30 +167,6 @@ test('$retainKeys drops what the new form of a union does not name', () => {
   assert.deepEqual(applyStrategicMergePatch(target, patch, workloadSchema), {
     spec: { strategy: { type: 'Recreate' } },
   });
-});
-
-test('the three kinds of patch are told apart by their type, and another is refused', async () => {
-  await using server = await startServer();
-  server.store.create(configMap('one', { a: '1' }));
-  const patch = async (type: string, body: unknown) =>
-    call(server, 'PATCH', `${configMaps}/one`, { type, body });
-  const json = await patch('application/json-patch+json', [{ op: 'add', path: '/data/b', value: '2' }]);
-  assert.deepEqual(at(json.body, 'data'), { a: '1', b: '2' });
-  const merge = await patch('application/merge-patch+json', { data: { a: null } });
-  assert.deepEqual(at(merge.body, 'data'), { b: '2' });
-  const strategic = await patch('application/strategic-merge-patch+json', { data: { c: '3' } });
-  assert.deepEqual(at(strategic.body, 'data'), { b: '2', c: '3' });
-  const other = await patch('application/json', { data: {} });
-  assert.deepEqual([other.status, at(other.body, 'reason')], [415, 'UnsupportedMediaType']);
-  const renamed = await patch('application/merge-patch+json', { metadata: { name: 'two' } });
-  assert.equal(renamed.status, 400);
-  const stale = await patch('application/merge-patch+json', { metadata: { resourceVersion: '1' }, data: {} });
-  assert.equal(stale.status, 409);
-  assert.equal(
-    (await call(server, 'PATCH', `${configMaps}/none`, { type: 'application/merge-patch+json', body: {} }))
-      .status,
-    404,
-  );
 });
 
 test('a patch of one field of a pod leaves the others as they were', async () => {

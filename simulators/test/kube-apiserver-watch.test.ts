@@ -1,82 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { at, listAt, objectAt, textAt } from '../src/kube-apiserver/json.ts';
+import { at, listAt, objectAt } from '../src/kube-apiserver/json.ts';
 import type { Json } from '../src/kube-apiserver/json.ts';
 import { ManualClock } from '../src/manual-clock.ts';
-import { call, configMap, configMaps, openLines, open, startServer } from './kube-apiserver-client.ts';
+import { configMap, configMaps, openLines, open, startServer } from './kube-apiserver-client.ts';
 
 const watch = `${configMaps}?watch=true`;
-const kind = { apiVersion: 'v1', kind: 'ConfigMap' } as const;
-
-test('a watch from a resourceVersion sends every later change, in order', async () => {
-  await using server = await startServer();
-  server.store.create(configMap('before'));
-  const { body } = await call(server, 'GET', configMaps);
-  await using events = await openLines(
-    server,
-    `${watch}&resourceVersion=${textAt(body, 'metadata', 'resourceVersion')}`,
-  );
-  server.store.create(configMap('a', { step: '1' }));
-  server.store.put(configMap('a', { step: '2' }));
-  server.store.delete({ ...kind, name: 'a' });
-  const seen = [await events.nextJson(), await events.nextJson(), await events.nextJson()];
-  assert.deepEqual(
-    seen.map((event) => [
-      at(event, 'type'),
-      at(event, 'object', 'metadata', 'name'),
-      at(event, 'object', 'data', 'step'),
-    ]),
-    [
-      ['ADDED', 'a', '1'],
-      ['MODIFIED', 'a', '2'],
-      ['DELETED', 'a', '2'],
-    ],
-  );
-  const versions = seen.map((event) => Number(at(event, 'object', 'metadata', 'resourceVersion')));
-  assert.deepEqual(
-    versions,
-    versions.toSorted((left, right) => left - right),
-  );
-  assert.equal(versions.at(-1), server.store.revision);
-});
-
-test('a watch without a resourceVersion begins with what is there', async () => {
-  await using server = await startServer();
-  server.store.create(configMap('a'));
-  await using events = await openLines(server, watch);
-  assert.equal(at(await events.nextJson(), 'object', 'metadata', 'name'), 'a');
-  server.store.create(configMap('b'));
-  assert.equal(at(await events.nextJson(), 'object', 'metadata', 'name'), 'b');
-});
-
-test('an object that comes into view or leaves it is added or deleted for a watch with a selector', async () => {
-  await using server = await startServer();
-  server.store.create(configMap('a', {}, { on: 'no' }));
-  await using events = await openLines(
-    server,
-    `${watch}&labelSelector=on%3Dyes&resourceVersion=${server.store.revision}`,
-  );
-  for (const on of ['yes', 'yes', 'no', 'no', 'yes'])
-    server.store.put(configMap('a', { n: String(server.store.revision) }, { on }));
-  const types = [];
-  for (let count = 0; count < 4; count += 1) types.push(at(await events.nextJson(), 'type'));
-  assert.deepEqual(types, ['ADDED', 'MODIFIED', 'DELETED', 'ADDED']);
-});
-
-test('a watch from before what is kept is told 410 in the stream and ended', async () => {
-  await using server = await startServer();
-  const old = server.store.revision;
-  server.store.create(configMap('a'));
-  server.store.compact();
-  await using events = await openLines(server, `${watch}&resourceVersion=${old}`);
-  const { type, object } = objectAt(await events.nextJson());
-  assert.deepEqual(
-    [type, at(object, 'kind'), at(object, 'code'), at(object, 'reason')],
-    ['ERROR', 'Status', 410, 'Expired'],
-  );
-  assert.match(textAt(object, 'message'), /^too old resource version: /);
-  assert.equal(await events.next(), undefined);
-});
 
 test('bookmarks tell how far a quiet watch is, so that it does not expire', async () => {
   await using server = await startServer({ bookmarkIntervalMs: 20 });
@@ -88,25 +17,6 @@ test('bookmarks tell how far a quiet watch is, so that it does not expire', asyn
   const { type, object } = objectAt(await events.nextJson());
   assert.deepEqual([type, at(object, 'kind'), at(object, 'apiVersion')], ['BOOKMARK', 'ConfigMap', 'v1']);
   assert.equal(at(object, 'metadata', 'resourceVersion'), String(server.store.revision));
-});
-
-test('sendInitialEvents ends the present state with a bookmark that says so', async () => {
-  await using server = await startServer();
-  server.store.create(configMap('a'));
-  const query = 'sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
-  await using events = await openLines(server, `${watch}&${query}`);
-  assert.equal(at(await events.nextJson(), 'type'), 'ADDED');
-  const mark = await events.nextJson();
-  assert.equal(at(mark, 'object', 'metadata', 'annotations', 'k8s.io/initial-events-end'), 'true');
-});
-
-test('timeoutSeconds ends a watch in good order', async () => {
-  await using server = await startServer();
-  await using events = await openLines(
-    server,
-    `${watch}&timeoutSeconds=1&resourceVersion=${server.store.revision}`,
-  );
-  assert.equal(await events.next(), undefined);
 });
 
 test('a watch with bookmarks that has ended leaves no timer behind', async () => {

@@ -5,7 +5,10 @@ import { call, inNamespace } from '../target.ts';
 import type { ConformanceCase } from '../target.ts';
 
 const mergePatch = 'application/merge-patch+json';
-const odd = { ...deployment('odd'), extra: 1, spec: { ...deployment('odd').spec, replicass: 2 } };
+const { spec, ...plain } = deployment('odd');
+const containers = [{ name: 'main', image: 'image:1', imag: 'x' }];
+const template = { ...spec.template, spec: { containers } };
+const odd = { ...plain, extra: 1, spec: { ...spec, replicass: 2, template } };
 
 export const fieldValidationCases: readonly ConformanceCase[] = [
   {
@@ -22,6 +25,7 @@ export const fieldValidationCases: readonly ConformanceCase[] = [
         );
         assert.match(message, /unknown field "extra"/);
         assert.match(message, /unknown field "spec\.replicass"/);
+        assert.match(message, /unknown field "spec\.template\.spec\.containers\[0\]\.imag"/);
         assert.equal((await call(target, 'GET', `${path}/odd`)).status, 404);
       }),
   },

@@ -51,6 +51,32 @@ export const listCases: readonly ConformanceCase[] = [
       }),
   },
   {
+    name: 'a list of all namespaces is in the order of namespaces, then names',
+    run: async (target) =>
+      inNamespace(target, async (one) =>
+        inNamespace(target, async (two) => {
+          const mark = `of-${one}`;
+          for (const [namespace, name] of [
+            [two, 'a'],
+            [one, 'b'],
+            [one, 'a-b'],
+            [one, 'a'],
+          ] as const)
+            await call(target, 'POST', configMapsIn(namespace), { body: labelled(name, { mark }) });
+          const { body } = await call(target, 'GET', `/api/v1/configmaps?labelSelector=mark%3D${mark}`);
+          const first = [one, two].toSorted()[0] === one;
+          const ofOne = ['a', 'a-b', 'b'].map((name) => [one, name]);
+          assert.deepEqual(
+            listAt(body, 'items').map((item) => [
+              at(item, 'metadata', 'namespace'),
+              at(item, 'metadata', 'name'),
+            ]),
+            first ? [...ofOne, [two, 'a']] : [[two, 'a'], ...ofOne],
+          );
+        }),
+      ),
+  },
+  {
     name: 'limit cuts a list into chunks that go on by a token and all show one moment, whatever is written between',
     run: async (target) =>
       inNamespace(target, async (namespace) => {

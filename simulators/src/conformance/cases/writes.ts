@@ -201,6 +201,23 @@ export const writeCases: readonly ConformanceCase[] = [
       }),
   },
   {
+    name: 'stringData of a secret ends up in data, in base64, and is not shown again',
+    run: async (target) =>
+      inNamespace(target, async (namespace) => {
+        const body = await create(target, `/api/v1/namespaces/${namespace}/secrets`, {
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata: { name: 'a' },
+          data: { other: 'eA==' },
+          stringData: { key: 'value' },
+        });
+        assert.deepEqual(
+          ['data', 'stringData', 'type'].map((field) => at(body, field)),
+          [{ other: 'eA==', key: 'dmFsdWU=' }, undefined, 'Opaque'],
+        );
+      }),
+  },
+  {
     name: 'options that are none are 422, as a kind of their own: dryRun, fieldValidation, fieldManager, force',
     run: async (target) =>
       inNamespace(target, async (namespace) => {
