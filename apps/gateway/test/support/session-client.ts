@@ -44,6 +44,7 @@ export class SessionClient implements Disposable {
   readonly socket: Socket;
   readonly #bare: Socket;
   readonly #chunks: Buffer[] = [];
+  #bytes = 0;
   #ended = false;
   #closed = false;
   #error: Error | undefined;
@@ -59,6 +60,7 @@ export class SessionClient implements Disposable {
     };
     socket.on('data', (chunk: Buffer) => {
       this.#chunks.push(chunk);
+      this.#bytes += chunk.length;
       changed();
     });
     socket.once('end', () => {
@@ -115,6 +117,11 @@ export class SessionClient implements Disposable {
   /** Everything that came, the head of the answer included; latin1. */
   get received(): string {
     return Buffer.concat(this.#chunks).toString('latin1');
+  }
+
+  /** How much came, the head included. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** What came behind the head. */
