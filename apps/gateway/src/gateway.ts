@@ -147,7 +147,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   const front = await openFront(options, log, scope, pool, followTls);
   const { authenticator } = front;
   const audit = await openAudit(options, log, scope);
-  const registry = scope.use('clusters', openRegistry(options, authenticator, pool, log));
+  const registry = scope.use('clusters', openRegistry(options, authenticator, pool, sources, log));
   const show = {
     clusters: () => registry,
     sources: () => [...sources, ...front.files],
@@ -255,6 +255,7 @@ function openRegistry(
   options: GatewayOptions,
   authenticator: Authenticator,
   pool: TransportPool,
+  sources: readonly KubeconfigSource[],
   log: Logger,
 ): ClusterRegistry {
   const identityMode = options.identity ?? (authenticator.on ? 'impersonate' : 'gateway');
@@ -263,6 +264,7 @@ function openRegistry(
       pool,
       identityMode: options.clusterIdentity[name] ?? identityMode,
       alpn: options.upstreamAlpn,
+      reread: async (source) => sources.find(({ path }) => path === source)?.reread(),
     }),
     onChange: (event, { name, source, state, lastError }) =>
       log.info(

@@ -3,10 +3,12 @@
  * requests go out, so that its end is the end of everything that is under way to it.
  */
 
+import { clusterProxyDialer } from '@roundhouse/kubernetes';
 import { Endpoint, RoundhouseError } from '@roundhouse/transport';
 import type {
   Identity,
   Protocol,
+  ProxyChoice,
   RequestKind,
   RequestOptions,
   ResponseHandler,
@@ -40,7 +42,14 @@ export interface ClusterOptions {
   readonly pool: TransportPool;
   readonly identityMode: IdentityMode;
   readonly alpn: UpstreamAlpn;
+  /** For a cluster whose kubeconfig names no proxy. Default: it is reached directly. */
+  readonly proxyOf?: ProxyChoice | undefined;
+  /** Has the source read its files now. */
+  readonly reread: (source: string) => Promise<void>;
 }
+
+/** A credential that was refused after it had been read anew is not tried twice again for so long. */
+const refusedRestMs = 10_000;
 
 /** What is known of a cluster that can be asked. Replaced as a whole. */
 interface Reach {
@@ -64,6 +73,7 @@ export class Cluster {
   #lastContact: 'never' | 'answered' | 'failed' = 'never';
   #lastError: ClusterError | undefined;
   #lastAnswerAt: Date | undefined;
+  #credentialRestsUntil = 0;
 
   constructor(name: string, source: string, options: ClusterOptions) {
     this.name = name;
@@ -164,7 +174,19 @@ export class Cluster {
       return;
     }
     this.#lastContact = 'failed';
+    if (error.code === 'ERR_RH_UPSTREAM_CREDENTIAL_REFUSED') {
+      this.#credentialRestsUntil = Date.now() + refusedRestMs;
+    }
     this.#note(error);
+  }
+
+  /** It has refused our credential: reads that anew. Whether it is worth asking once more. */
+  async renewCredential(): Promise<boolean> {
+    if (Date.now() < this.#credentialRestsUntil) {
+      return false;
+    }
+    await this.#options.reread(this.source);
+    return this.#reach !== undefined;
   }
 
   /** Takes a configuration as it was read. Equal content changes nothing; what is broken leaves the last good in use. */
@@ -220,11 +242,16 @@ export class Cluster {
       this.#lastContact = 'never';
       present.identity.rotate(endpoint);
     }
+    const authorization =
+      access.credential.kind === 'token' ? `Bearer ${access.credential.token}` : undefined;
+    if (present?.endpoint.key !== endpoint.key || present.authorization !== authorization) {
+      this.#credentialRestsUntil = 0;
+    }
     this.#reach = {
       access,
       endpoint,
       identity: present?.identity ?? this.#options.pool.identity(this.name, endpoint),
-      authorization: access.credential.kind === 'token' ? `Bearer ${access.credential.token}` : undefined,
+      authorization,
     };
   }
 
@@ -233,8 +260,11 @@ export class Cluster {
     // Whoever passes the caller's token through must not show a certificate of the gateway's beside it: the cluster would
     // take the certificate's word first.
     const material = this.identityMode === 'passthrough' ? access.serverTrust : access.material;
+    const proxy = this.#options.proxyOf?.(access.server);
+    const { serverTrust } = access;
     return Endpoint.from({
       url: access.server,
+      dialer: access.dialer ?? (proxy === undefined ? undefined : clusterProxyDialer(proxy, serverTrust)),
       ...(tls && {
         material,
         insecure: access.insecure,
@@ -252,6 +282,9 @@ export class Cluster {
 const contactFailures: ReadonlySet<string> = new Set([
   'ERR_RH_DIAL_FAILED',
   'ERR_RH_DIAL_TIMEOUT',
+  'ERR_RH_PROXY_FAILED',
+  'ERR_RH_PROXY_AUTH',
+  'ERR_RH_PROXY_REFUSED',
   'ERR_RH_TLS_UNTRUSTED',
   'ERR_RH_TLS_FAILED',
   'ERR_RH_ALPN_MISMATCH',

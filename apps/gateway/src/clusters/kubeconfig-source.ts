@@ -55,6 +55,11 @@ export class KubeconfigSource implements AsyncDisposable {
     return this.#follower.error;
   }
 
+  /** Looks at the files now; resolves when the clusters are what they say. */
+  async reread(): Promise<void> {
+    await this.#follower.look();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#follower[Symbol.asyncDispose]();
   }

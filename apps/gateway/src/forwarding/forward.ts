@@ -73,10 +73,9 @@ export async function forward(
   if (impersonates) {
     refuseWhereNobodyIsNamed(cluster);
   }
-  const fields = [
-    ...clientFields(request, { impersonates, traced }),
-    ...outgoingIdentity(cluster, subject, request.authorization),
-  ];
+  const kept = clientFields(request, { impersonates, traced });
+  const fieldsNow = (): string[] => [...kept, ...outgoingIdentity(cluster, subject, request.authorization)];
+  const fields = fieldsNow();
   if (request.upgrade !== undefined && isUpgradeReply(reply)) {
     return forwardUpgrade({ ...forwarding, reply, protocol: request.upgrade }, fields, limits, started);
   }
@@ -88,6 +87,7 @@ export async function forward(
     ownCredential: speaksWithOwnCredential(cluster.identityMode),
     cluster: cluster.name,
     clientStallTimeoutMs: limits.clientStallTimeoutMs,
+    askAgain: !replayable.has(request.method) || request.body !== undefined ? undefined : () => askAgain(),
     onAnswer: (headers) => {
       cluster.answered();
       upstreamAuditId = auditIdIn(headers);
@@ -104,6 +104,13 @@ export async function forward(
     timeoutMs: limits.requestTimeoutMs,
     lifetimeMs: lifetimeMsOf(route, limits.watchLifetimeMs),
   };
+  const askAgain = async (): Promise<boolean> => {
+    const isWorthIt = await cluster.renewCredential();
+    if (isWorthIt && !reply.closed) {
+      cluster.dispatch({ ...options, headers: fieldsNow() }, relay);
+    }
+    return isWorthIt;
+  };
   try {
     cluster.dispatch(options, relay);
     const error = await relay.done;
@@ -115,6 +122,9 @@ export async function forward(
     body?.destroy();
   }
 }
+
+/** Methods that change nothing (RFC 9110, section 9.2.1). */
+const replayable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** A cluster that is not told who is calling cannot be told that it is somebody else either. */
 function refuseWhereNobodyIsNamed({ name, identityMode }: Cluster): void {

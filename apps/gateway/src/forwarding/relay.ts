@@ -22,6 +22,11 @@ export interface RelayOptions extends AskedCluster {
   /** Its head goes out at once, even when no event follows for now. */
   readonly isStream: boolean;
   readonly clientStallTimeoutMs: number;
+  /**
+   * After a 401 against the gateway's own credential: sends the request once more, if that is worth it. Undefined where the
+   * request cannot be sent twice.
+   */
+  readonly askAgain: (() => Promise<boolean>) | undefined;
   /** The cluster has answered with these fields. */
   readonly onAnswer: (headers: IncomingHttpHeaders) => void;
 }
@@ -36,6 +41,7 @@ export class Relay implements ResponseHandler {
   #stall: NodeJS.Timeout | undefined;
   /** Set when the answer is in our hands and the cluster's end of it means nothing any more. */
   #ending = false;
+  #hasAskedAgain = false;
   #bytesIn = 0;
 
   constructor(options: RelayOptions) {
@@ -86,7 +92,7 @@ export class Relay implements ResponseHandler {
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
-    if (this.#reply.closed) {
+    if (this.#reply.closed || this.#ending) {
       controller.abort(clientGone());
     }
   }
@@ -123,8 +129,33 @@ export class Relay implements ResponseHandler {
   }
 
   onResponseError(_controller: Controller | null, error: Error): void {
-    if (!this.#ending) {
-      this.#fail(asRoundhouseError(error));
+    if (this.#ending) {
+      return;
+    }
+    const failure = asRoundhouseError(error);
+    const { askAgain } = this.#options;
+    if (
+      failure.code === 'ERR_RH_UPSTREAM_CREDENTIAL_REFUSED' &&
+      askAgain !== undefined &&
+      !this.#hasAskedAgain
+    ) {
+      this.#hasAskedAgain = true;
+      this.#controller = undefined;
+      void this.#askAgain(askAgain, failure);
+    } else {
+      this.#fail(failure);
+    }
+  }
+
+  async #askAgain(askAgain: () => Promise<boolean>, refusal: RoundhouseError): Promise<void> {
+    let failure: RoundhouseError | undefined;
+    try {
+      failure = (await askAgain()) ? undefined : refusal;
+    } catch (error) {
+      failure = asRoundhouseError(error);
+    }
+    if (failure !== undefined && !this.#ending) {
+      this.#fail(failure);
     }
   }
 
