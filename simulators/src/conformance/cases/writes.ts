@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { at, listAt, textAt } from '../../kube-apiserver/json.ts';
 import type { Json } from '../../kube-apiserver/json.ts';
+import { grant, untilAllowed } from '../granting.ts';
 import { configMap, configMapsIn, deployment, deploymentsIn, podsIn } from '../objects.ts';
 import { call, inNamespace } from '../target.ts';
 import type { Answer, ConformanceCase, Target } from '../target.ts';
@@ -198,6 +199,33 @@ export const writeCases: readonly ConformanceCase[] = [
         const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: "1"\n';
         const created = await call(target, 'POST', path, { type: 'application/yaml', body: yaml });
         assert.deepEqual([created.status, at(created.body, 'data')], [201, { x: '1' }]);
+      }),
+  },
+  {
+    name: 'an update or an apply that would create needs the right to create, too',
+    run: async (target) =>
+      inNamespace(target, async (namespace) => {
+        const group = 'coordination.k8s.io';
+        const path = `/apis/${group}/v1/namespaces/${namespace}/leases`;
+        const verbs = ['get', 'list', 'update', 'patch'];
+        await grant(target, namespace, [{ apiGroups: [group], resources: ['leases'], verbs }]);
+        await untilAllowed(target, path);
+        const body = { apiVersion: `${group}/v1`, kind: 'Lease', metadata: { name: 'a' }, spec: {} };
+        const as = target.users.guest;
+        const put = async () => call(target, 'PUT', `${path}/a`, { as, body });
+        const apply = async () =>
+          call(target, 'PATCH', `${path}/a?fieldManager=m`, {
+            as,
+            type: 'application/apply-patch+yaml',
+            body,
+          });
+        for (const write of [put, apply]) {
+          const refused = await write();
+          assert.deepEqual([refused.status, at(refused.body, 'reason')], [403, 'Forbidden']);
+          assert.match(textAt(refused.body, 'message'), /cannot create resource "leases"/);
+        }
+        await create(target, path, body);
+        assert.equal((await apply()).status, 200);
       }),
   },
   {

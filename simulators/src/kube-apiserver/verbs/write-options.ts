@@ -1,6 +1,9 @@
 /** What the query of a create, an update or a patch says beside the body. */
 import type { StatusCause } from '../api-error.ts';
+import { accessOf } from '../authorization/access-of.ts';
+import { requireAccess } from '../authorization/authorizer.ts';
 import { escalationGuard } from '../authorization/escalation.ts';
+import type { WriteGuard } from '../authorization/escalation.ts';
 import { header } from '../exchange.ts';
 import { forbiddenField, requiredField, unsupportedField } from '../resources/validation.ts';
 import type { WriteOptions as StoreOptions } from '../store/object-store.ts';
@@ -24,7 +27,7 @@ const managerLimitBytes = 128;
 
 /** `applies`: whether it is a server-side apply. Throws Invalid. */
 export function readWriteOptions(exchange: ResourceExchange, applies = false): WriteOptions {
-  const { caller, cluster, definition, info, query } = exchange;
+  const { info, query } = exchange;
   const given = query.get('fieldValidation') || 'Warn';
   const fieldValidation = validations.find((known) => known === given);
   const manager = query.get('fieldManager') ?? '';
@@ -36,15 +39,24 @@ export function readWriteOptions(exchange: ResourceExchange, applies = false): W
       ? [unsupportedField('fieldValidation', given, ['', ...validations])]
       : []),
   ]);
-  const guard = escalationGuard(cluster, definition, caller);
   return {
-    ...(guard === undefined ? {} : { guard }),
+    guard: guardOf(exchange),
     scope: info.subresource === 'status' ? 'status' : 'main',
     dryRun: query.has('dryRun'),
     manager: manager || programOf(exchange) || 'unknown',
     subresource: info.subresource,
     fieldValidation: fieldValidation ?? 'Warn',
     force: query.get('force') === 'true',
+  };
+}
+
+/** An update or an apply that turns out to create needs the right to create, too. */
+function guardOf({ caller, cluster, definition, info, query }: ResourceExchange): WriteGuard {
+  const escalation = escalationGuard(cluster, definition, caller);
+  return (next, previous) => {
+    if (previous === undefined && info.verb !== 'create')
+      requireAccess(cluster.authorizer, accessOf(caller, { ...info, verb: 'create' }, query));
+    escalation?.(next, previous);
   };
 }
 
