@@ -35,6 +35,8 @@ export interface KubeletRig extends Rig {
   readonly cluster: KubeApiserver;
   readonly target: StreamTarget;
   exec(via: Via, command: readonly string[], request?: Partial<ExecRequest>): Promise<ExecClient>;
+  /** By another way to the gateway. */
+  execAt(target: StreamTarget, via: Via, command: readonly string[]): Promise<ExecClient>;
   forward(via: Via): Promise<PortForwardClient>;
 }
 
@@ -69,6 +71,7 @@ export async function openKubelet(
     cluster,
     target,
     exec: (via, command, request) => ExecClient.open(target, { via, pod: 'web', command, ...request }),
+    execAt: (other, via, command) => ExecClient.open(other, { via, pod: 'web', command }),
     forward: (via) => PortForwardClient.open(target, { via, pod: 'web' }),
   };
 }
