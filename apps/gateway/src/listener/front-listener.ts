@@ -20,8 +20,8 @@ import { Http1Reply } from './http1-reply.ts';
 import { Http1UpgradeReply } from './http1-upgrade-reply.ts';
 import { Http2Reply } from './http2-reply.ts';
 import { Http2UpgradeReply } from './http2-upgrade-reply.ts';
-import { LateHeads } from './late-heads.ts';
 import type { Reply } from './reply.ts';
+import { TurnEnd } from './turn-end.ts';
 import { relayedProtocolIn } from './upgrade-protocol.ts';
 
 /** May be replaced while it listens: connections that are open go on, new ones meet the new one. */
@@ -169,7 +169,7 @@ function attach(
 ): void {
   const { serve } = options;
   const closing = (): boolean => connections.draining;
-  const heads = new LateHeads();
+  const turnEnd = new TurnEnd();
   const receive = (
     incoming: Incoming,
     response: ServerResponse | Http2ServerResponse,
@@ -182,7 +182,7 @@ function attach(
     const { socket } = incoming;
     connections.requestStarted(socket);
     const onOver = (): void => connections.requestEnded(socket);
-    serve(incoming, new Http1Reply({ response, closing, heads, onOver }), expectsContinue);
+    serve(incoming, new Http1Reply({ response, closing, turnEnd, onOver }), expectsContinue);
   };
   /** The parser has let go of the connection: it is the answer's, or the session's that it becomes. */
   const receiveAlone = (incoming: IncomingMessage, head: Buffer): void => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import type { LateHeads } from './late-heads.ts';
 import type { Reply } from './reply.ts';
+import type { TurnEnd } from './turn-end.ts';
 
 /** A body that is still to come and longer than this is not worth reading for the sake of the connection. */
 const maxLeftoverBytes = 262_144;
@@ -11,7 +11,7 @@ export interface Http1ReplyOptions {
   readonly response: ServerResponse;
   /** Whether the connection is to end after this answer. */
   readonly closing: () => boolean;
-  readonly heads: LateHeads;
+  readonly turnEnd: TurnEnd;
   /** Nothing more comes of it, however it ended. */
   readonly onOver: () => void;
 }
@@ -27,9 +27,11 @@ export class Http1Reply implements Reply {
   #last = false;
   /** The head has left for the connection. */
   #headSent = false;
-  /** The first piece of the body, for a moment: most answers end with it, and then all of it is one write. */
+  /** The first piece of the body, to the end of the turn at the latest: most answers end with it. */
   #held: Buffer | string | undefined;
   #drainHeard = false;
+  /** Nothing more comes, whether or not all of it has left. */
+  #ended = false;
 
   constructor(options: Http1ReplyOptions) {
     this.#options = options;
@@ -47,7 +49,7 @@ export class Http1Reply implements Reply {
   }
 
   get closed(): boolean {
-    return this.#response.writableEnded || this.#response.destroyed;
+    return this.#ended || this.#response.writableEnded || this.#response.destroyed;
   }
 
   get status(): number {
@@ -75,18 +77,21 @@ export class Http1Reply implements Reply {
       this.#last || this.#options.closing() || this.#leavesBodyUnread() ? ['Connection', 'close'] : [];
     response.writeHead(status, [...fields, ...this.ownFields, ...connection]);
     if (flush) {
-      this.sendHead();
+      this.leave();
     } else {
-      this.#options.heads.add(this);
+      this.#options.turnEnd.add(this);
     }
   }
 
-  /** For the end of a turn: what is held leaves now. */
-  sendHead(): void {
-    if (this.closed || this.#headSent) {
+  /** At the end of the turn in which it started, unless more than one piece of the body came within that. */
+  leave(): void {
+    if (this.#headSent || this.#response.destroyed) {
       return;
     }
-    if (this.#held === undefined) {
+    if (this.#ended) {
+      this.#headSent = true;
+      this.#response.end(this.#held);
+    } else if (this.#held === undefined) {
       this.#headSent = true;
       this.#response.flushHeaders();
     } else {
@@ -107,9 +112,10 @@ export class Http1Reply implements Reply {
   }
 
   end(): void {
-    const held = this.#held;
-    this.#held = undefined;
-    this.#response.end(held);
+    this.#ended = true;
+    if (this.#headSent) {
+      this.#response.end();
+    }
   }
 
   #send(chunk: Buffer | string): boolean {

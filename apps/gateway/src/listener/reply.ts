@@ -18,8 +18,8 @@ export interface Reply {
   /** Sends 100, for a client that waits with its body. */
   proceed(): void;
   /**
-   * Sends the head. `flush`: at once, even when no body follows for now; else with the first piece of the body, or as soon
-   * as the event loop turns.
+   * Sends the head. `flush`: at once, even when no body follows for now; else with what of the body comes within the same turn of
+   * the event loop.
    */
   start(status: number, fields: readonly string[], flush: boolean): void;
   /** False when the client must be waited for: `onDrain` says when it has taken what there was. */
