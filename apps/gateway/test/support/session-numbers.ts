@@ -114,9 +114,9 @@ export async function slowReaderGetsAll(
   };
   const before = await held();
   let most = before;
-  let reading = true;
+  const read = new AbortController();
   const watch = (async () => {
-    while (reading) {
+    while (!read.signal.aborted) {
       most = Math.max(most, await held());
       await sleep(250);
     }
@@ -129,7 +129,7 @@ export async function slowReaderGetsAll(
     bytes += chunk.length;
   }
   const { code } = await client.exit;
-  reading = false;
+  read.abort();
   await watch;
   assert.equal(bytes, blocks * blockBytes);
   assert.equal(received.digest('hex'), sent.digest('hex'));
