@@ -104,7 +104,7 @@ test('BB-36: a refusal of the cluster is the answer on the stream, and the conne
   assert.equal(server.connections[0]?.bytes, 0);
 });
 
-test("BB-35: a 101 whose fields no HTTP/2 can carry leaves no connection to the cluster", async (t) => {
+test('BB-35: a 101 whose fields no HTTP/2 can carry leaves no connection to the cluster', async (t) => {
   await using rig = await open(t, {
     answer: (connection) =>
       void connection.write(
@@ -167,14 +167,17 @@ test('a client that ends its side before the answer gets all that the cluster se
   });
   const { server, clients } = rig;
   for (let count = 0; count < 20; count += 1) {
-    const client = await clients.openHttp2({ fields: authorization, early: 'in' });
+    const early = count % 2 === 0 ? 'in' : '';
+    const client = await clients.openHttp2({ fields: authorization, early });
     client.end();
     await client.closes();
     assert.equal(client.ended, true);
     assert.equal(client.body.length, output.length);
   }
   await server.waitForOpen(0);
-  for (const { received } of server.connections) assert.equal(received.toString(), 'in');
+  server.connections.forEach(({ received }, index) => {
+    assert.equal(received.toString(), index % 2 === 0 ? 'in' : '');
+  });
 });
 
 test('one session carries many streams, and one that is not read holds up no other', async (t) => {
