@@ -42,6 +42,10 @@ export class SessionLane {
     this.#source.on('end', this.#end);
     this.#sink.on('drain', this.#drained);
     this.#source.resume();
+    if (this.#source.readableEnded) {
+      // A stream of HTTP/2 that ended with nothing to read says so at once, and not again.
+      this.#end();
+    }
   }
 
   stop(): void {
