@@ -193,6 +193,26 @@ export const customResourceCases: readonly ConformanceCase[] = [
       ),
   },
   {
+    name: 'an update of a custom resource, or of a definition, has to name its version',
+    run: async (target) =>
+      withWidgets(target, 'versioned.example.com', async (served) => {
+        const created = await create(target, served, 'a', { image: 'x' });
+        const path = `${served.path}/a`;
+        const blind = await call(target, 'PUT', path, { body: widget(served.group, 'a', { image: 'y' }) });
+        assert.deepEqual(
+          [blind.status, at(blind.body, 'details', 'causes', 0, 'field')],
+          [422, 'metadata.resourceVersion'],
+        );
+        const body = { ...objectAt(created.body), spec: { image: 'y' } };
+        assert.equal((await call(target, 'PUT', path, { body })).status, 200);
+        const definition = await call(target, 'PUT', served.crd, { body: crdOf(served.group, [v1]) });
+        assert.deepEqual(
+          [definition.status, at(definition.body, 'details', 'causes', 0, 'field')],
+          [422, 'metadata.resourceVersion'],
+        );
+      }),
+  },
+  {
     name: 'custom resources are applied and merge patched, and take no strategic merge patch',
     run: async (target) =>
       withWidgets(target, 'patch.example.com', async (served) => {

@@ -5,6 +5,7 @@ import { configMap, configMapsIn, deployment, deploymentsIn, podsIn } from '../o
 import { call, inNamespace } from '../target.ts';
 import type { ConformanceCase, Target } from '../target.ts';
 import { until } from '../until.ts';
+import { withWidgets } from '../widgets.ts';
 
 const mergePatch = 'application/merge-patch+json';
 const hold = 'conformance.example.com/hold';
@@ -174,6 +175,33 @@ export const garbageCollectionCases: readonly ConformanceCase[] = [
           await until(async () => family.isGone('foreign'));
         }),
       ),
+  },
+  {
+    name: 'what a custom resource owns goes with it, also when it goes with its definition',
+    needs: 'controllers',
+    run: async (target) => {
+      // A real garbage collector hears of new kinds every half minute.
+      const limitMs = 60_000;
+      const children = configMapsIn('default');
+      const names = ['first', 'second'].map((name) => `${name}-${crypto.randomUUID()}`);
+      const isGone = async (name: string) =>
+        (await call(target, 'GET', `${children}/${name}`)).status === 404;
+      await withWidgets(target, 'owners.example.com', async ({ path, group }) => {
+        for (const name of names) {
+          const kind = { apiVersion: `${group}/v1`, kind: 'Widget' };
+          const widget = { ...kind, metadata: { name }, spec: { image: 'x' } };
+          const owner = await call(target, 'POST', path, { body: widget });
+          const ownerReferences = [{ ...kind, name, uid: at(owner.body, 'metadata', 'uid') }];
+          await call(target, 'POST', children, {
+            body: { ...configMap(name, {}), metadata: { name, ownerReferences } },
+          });
+        }
+        await call(target, 'DELETE', `${path}/${names[0] ?? ''}`);
+        await until(async () => isGone(names[0] ?? ''), limitMs);
+        assert.equal(await isGone(names[1] ?? ''), false);
+      });
+      await until(async () => isGone(names[1] ?? ''), limitMs);
+    },
   },
   {
     name: 'two that own each other do not wait for each other for ever',
