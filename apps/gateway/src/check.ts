@@ -24,7 +24,10 @@ export async function checkGateway(input: GatewayOptionsInput): Promise<GatewayC
   const pool = new TransportPool({ profile: 'proxy' });
   scope.defer('transport pool', () => pool.close({ timeoutMs: 0 }));
   // Without the issuer: asking it would make the check depend on the network.
-  await openFront({ ...options, oidc: undefined }, follow.log, scope, pool, () => undefined);
+  await openFront({ ...options, oidc: undefined }, follow.log, scope, pool, {
+    tls: () => undefined,
+    callers: () => undefined,
+  });
   if (oidc !== undefined) {
     await openIssuerCa(oidc, scope, follow);
   }

@@ -105,6 +105,12 @@ export const gatewayErrors = {
     retry: 'after',
     httpStatus: 502,
   },
+  ERR_RH_SESSION_REVOKED: {
+    summary: 'An upgraded session was ended, since its caller is not known any more or may not do this any more.',
+    remedy: 'Ask those who run the gateway: a token, a client CA or a rule was taken away.',
+    retry: 'never',
+    httpStatus: 403,
+  },
   ERR_RH_SESSION_KILLED: {
     summary: 'An upgraded session was ended by an operator of the gateway.',
     remedy: 'Ask those who run the gateway.',

@@ -26,27 +26,43 @@ export interface Front {
   readonly files: readonly FollowedSource[];
 }
 
+/** Whoever must know of changes. */
+export interface FrontChanges {
+  /** Of what the listener shows itself by, or whom it asks for certificates. */
+  readonly tls: () => void;
+  /** Of who is let in, or of what callers may do. */
+  readonly callers: () => void;
+}
+
 /** @throws ERR_RH_FILE_UNUSABLE */
 export async function openFront(
   options: GatewayOptions,
   log: Logger,
   scope: Scope,
   pool: TransportPool,
-  onTlsChange: () => void,
+  onChange: FrontChanges,
 ): Promise<Front> {
   const follow = { intervalMs: options.reloadIntervalMs, log };
   const { tls, clientCa, files } = await openListenerFiles(options, scope, {
     ...follow,
-    onChange: onTlsChange,
+    onChange: () => {
+      onChange.tls();
+      onChange.callers();
+    },
   });
   const { tokenFile, authorizationFile } = options;
   const tokens =
-    tokenFile === undefined ? undefined : scope.use('token file', await openTokenFile(tokenFile, follow));
+    tokenFile === undefined
+      ? undefined
+      : scope.use('token file', await openTokenFile(tokenFile, { ...follow, onChange: onChange.callers }));
   const issuer = options.oidc === undefined ? undefined : await openOidc(options.oidc, pool, scope, follow);
   const rules =
     authorizationFile === undefined
       ? undefined
-      : scope.use('authorisation file', await openAuthorizationFile(authorizationFile, follow));
+      : scope.use(
+          'authorisation file',
+          await openAuthorizationFile(authorizationFile, { ...follow, onChange: onChange.callers }),
+        );
   const policy = rules === undefined ? undefined : () => rules.value;
   return {
     tls,

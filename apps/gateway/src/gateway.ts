@@ -144,7 +144,10 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
       state.listener?.replaceTls(tls);
     }
   };
-  const front = await openFront(options, log, scope, pool, followTls);
+  const front = await openFront(options, log, scope, pool, {
+    tls: followTls,
+    callers: () => sessions.review(),
+  });
   const { authenticator } = front;
   const audit = await openAudit(options, log, scope);
   const registry = scope.use('clusters', openRegistry(options, authenticator, pool, sources, log));

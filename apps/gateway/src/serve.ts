@@ -1,9 +1,10 @@
 /** The way of a request through the rooms. Whatever a room throws becomes the answer; whatever happens is counted once. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { AuditLog } from './observability/audit-log.ts';
 import { auditOutcome, auditRecord } from './observability/audit-record.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
-import type { Authorizer } from './authorization/authorizer.ts';
+import type { AskedCluster, Authorizer } from './authorization/authorizer.ts';
 import type { ClusterRegistry } from './clusters/cluster-registry.ts';
 import { GatewayError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -85,6 +86,7 @@ export async function serve(
         route,
         cluster,
         sessions: rooms.sessions,
+        allowedNow: () => allowedNow(rooms, exchange, named),
         received: (bytes) => {
           exchange.bytesIn += bytes;
         },
@@ -105,6 +107,26 @@ export async function serve(
   } finally {
     entry.leave();
     account(rooms, exchange);
+  }
+}
+
+/** What lasts may outlive what it was allowed by. A token of an issuer is not asked for again: it expires, and is not taken back. */
+async function allowedNow(
+  { authenticator, authorizer }: Rooms,
+  { request, caller, subject, route }: Exchange,
+  named: AskedCluster,
+): Promise<boolean> {
+  if (request === undefined || caller === undefined || route === undefined) {
+    return false;
+  }
+  try {
+    const known = caller.method === 'oidc' ? caller : await authenticator.authenticate(request);
+    const present = authorizer.subjectOf(known, named, request.fields);
+    authorizer.authorize(present, named, route);
+    // With other groups, for instance, the cluster would see somebody else.
+    return isDeepStrictEqual(present, subject);
+  } catch {
+    return false;
   }
 }
 

@@ -9,7 +9,7 @@ import { TokenFile, maxTokenFileBytes } from './token-file.ts';
  */
 export function openTokenFile(
   path: string,
-  follow: Pick<FollowedFileOptions<TokenFile>, 'intervalMs' | 'log'>,
+  follow: Pick<FollowedFileOptions<TokenFile>, 'intervalMs' | 'log' | 'onChange'>,
 ): Promise<FollowedFile<TokenFile>> {
   return FollowedFile.open({
     ...follow,

@@ -7,15 +7,14 @@ import { Policy, maxAuthorizationFileBytes } from './policy.ts';
 /** @throws ERR_RH_FILE_UNUSABLE with a line for each thing that is wrong in it */
 export function openAuthorizationFile(
   path: string,
-  { intervalMs, log }: Pick<FollowedFileOptions<Policy>, 'intervalMs' | 'log'>,
+  follow: Pick<FollowedFileOptions<Policy>, 'intervalMs' | 'log' | 'onChange'>,
 ): Promise<FollowedFile<Policy>> {
   return FollowedFile.open({
+    ...follow,
     what: 'authorisation file',
     path,
     load: async (read) => Policy.parse(decodeUtf8(await read(path))),
-    intervalMs,
     maxBytes: maxAuthorizationFileBytes,
-    log,
   });
 }
 

@@ -79,7 +79,7 @@ export async function forwardUpgrade(
     },
     { received: forwarding.received, sent: (bytes) => reply.relayed(bytes) },
   );
-  const over = forwarding.sessions.hold(new Session(factsOf(forwarding), relay));
+  const over = forwarding.sessions.hold(new Session(factsOf(forwarding), relay, forwarding.allowedNow));
   started({ stop: () => relay.stop(shuttingDown()) });
   relay.start();
   return { error: await over, upstreamAuditId };

@@ -43,6 +43,8 @@ export interface Forwarding {
   readonly route: Route;
   readonly cluster: Cluster;
   readonly sessions: OpenSessions;
+  /** Whether the request would be let through now, as long after it as this is asked. Never rejects. */
+  readonly allowedNow: () => Promise<boolean>;
   /** Told of each piece that comes from the client behind the head of the request. */
   readonly received: (bytes: number) => void;
 }

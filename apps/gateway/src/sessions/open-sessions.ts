@@ -27,10 +27,19 @@ export class OpenSessions {
     return this.#sessions.get(id);
   }
 
+  /** Ends those that would not be allowed any more: who may call, or what callers may do, has changed. */
+  review(): void {
+    for (const session of this.#sessions.values()) {
+      void session.review();
+    }
+  }
+
   /** Keeps it until it is over. Resolves as the session does; never rejects. */
   async hold(session: Session): Promise<RoundhouseError | undefined> {
     this.#sessions.set(session.facts.id, session);
     this.#observer.started(session);
+    // It may have changed while the cluster was asked.
+    void session.review();
     const error = await session.over;
     this.#sessions.delete(session.facts.id);
     this.#observer.ended(session, error);

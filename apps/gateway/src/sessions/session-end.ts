@@ -7,6 +7,7 @@ import type { RoundhouseError } from '@roundhouse/transport';
  * - `client`, `cluster`: that side broke it off.
  * - `stalled`: one side took nothing, or said nothing, for too long.
  * - `killed`: by an operator.
+ * - `revoked`: its caller is not known any more, or may not do this any more.
  * - `drained`: the cluster's address or credentials changed, and the time for that was over.
  * - `removed`: the cluster is served no longer.
  * - `shutdown`: the gateway's own end.
@@ -18,6 +19,7 @@ export type SessionEnd =
   | 'cluster'
   | 'stalled'
   | 'killed'
+  | 'revoked'
   | 'drained'
   | 'removed'
   | 'shutdown'
@@ -33,6 +35,7 @@ const ends: ReadonlyMap<string, SessionEnd> = new Map([
   ['ERR_RH_CONNECTION_LOST', 'cluster'],
   ['ERR_RH_SESSION_STALLED', 'stalled'],
   ['ERR_RH_SESSION_KILLED', 'killed'],
+  ['ERR_RH_SESSION_REVOKED', 'revoked'],
   ['ERR_RH_DRAINED', 'drained'],
   ['ERR_RH_IDENTITY_CLOSED', 'removed'],
   ['ERR_RH_SHUTTING_DOWN', 'shutdown'],

@@ -31,10 +31,13 @@ export class Session {
   readonly facts: SessionFacts;
   readonly startedAt = new Date();
   readonly #carrier: SessionCarrier;
+  readonly #allowedNow: () => Promise<boolean>;
 
-  constructor(facts: SessionFacts, carrier: SessionCarrier) {
+  /** @param allowedNow whether the same caller would get the same session now; never rejects */
+  constructor(facts: SessionFacts, carrier: SessionCarrier, allowedNow: () => Promise<boolean>) {
     this.facts = facts;
     this.#carrier = carrier;
+    this.#allowedNow = allowedNow;
   }
 
   /** From the client to the cluster. */
@@ -49,6 +52,18 @@ export class Session {
   /** Resolves when it is over: with nothing after a good end, else with what broke it. Never rejects. */
   get over(): Promise<RoundhouseError | undefined> {
     return this.#carrier.over;
+  }
+
+  /** Ends it when it would not be allowed any more. */
+  async review(): Promise<void> {
+    if (!(await this.#allowedNow())) {
+      this.#carrier.stop(
+        new GatewayError(
+          'ERR_RH_SESSION_REVOKED',
+          'the caller is not known any more, or may not do this any more',
+        ),
+      );
+    }
   }
 
   /** Ends it, on both sides and now. */
