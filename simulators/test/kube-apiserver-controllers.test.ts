@@ -153,6 +153,23 @@ test('a service has the addresses of the pods that it selects in its endpoint sl
   assert.equal(endpoints[0]?.addresses[0], status(server.store.get({ ...pods, name: 'yes' }))['podIP']);
 });
 
+test('a controller whose write is refused holds nobody up, and does it later when it may', async () => {
+  const { server, clock } = await startLively();
+  await using _server = server;
+  const labels = { app: 'web', odd: 'no label value!' };
+  const { spec, ...rest } = deployment(1);
+  server.store.create({ ...rest, spec: { ...spec, template: { ...spec.template, metadata: { labels } } } });
+  server.store.create(pod('a'));
+  await settle(clock);
+  assert.deepEqual(
+    podsOf(server).map((each) => [each.metadata.name, status(each)['phase']]),
+    [['a', 'Running']],
+  );
+  server.store.put(deployment(1));
+  await settle(clock);
+  assert.equal(podsOf(server).length, 2);
+});
+
 test('a server that is closed leaves no timer behind', async () => {
   const { server, clock } = await startLively();
   server.store.create(pod('web'));

@@ -87,3 +87,29 @@ test('a namespace with a finalizer of its own stays when it is empty, and goes w
   await settle(clock);
   assert.equal((await call(server, 'GET', '/api/v1/namespaces/shop')).status, 404);
 });
+
+function service(namespace: string, finalizers: readonly string[] = []) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace, finalizers },
+    spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+  };
+}
+
+test('a service that is deleted in the foreground goes after its endpoint slice, though its pods come and go', async () => {
+  const { server, clock } = await startLively();
+  await using _server = server;
+  server.store.create(service('default', ['example.com/hold']));
+  server.store.create(pod('a', { app: 'web' }));
+  await settle(clock);
+  const slices = { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', namespace: 'default' };
+  const own = () => server.store.list(slices).filter(({ metadata }) => metadata.name?.startsWith('web-'));
+  assert.equal(own().length, 1);
+  await call(server, 'DELETE', '/api/v1/namespaces/default/services/web?propagationPolicy=Foreground');
+  server.store.create(pod('b', { app: 'web' }));
+  await settle(clock);
+  assert.deepEqual(own(), []);
+  const left = server.store.get({ apiVersion: 'v1', kind: 'Service', name: 'web' });
+  assert.deepEqual(left?.metadata.finalizers, ['example.com/hold']);
+});

@@ -2,6 +2,7 @@
  * The control loops that give objects a life. They are level-based: each looks at what is and writes what should be, and is called
  * again after any change of what it watches. Owns the loop and whatever timers the controllers hold.
  */
+import { ApiError } from '../api-error.ts';
 import type { ClusterState } from '../cluster-state.ts';
 import type { Controller } from './controller.ts';
 import { CustomResourceController } from './custom-resource-controller.ts';
@@ -77,6 +78,15 @@ export class Controllers implements Disposable {
     this.#scheduled = undefined;
     const due = this.#controllers.filter((controller) => this.#dirty.has(controller));
     this.#dirty.clear();
-    for (const controller of due) controller.reconcile();
+    for (const controller of due) reconcile(controller);
+  }
+}
+
+/** What the rules of the API refuse it does when something has changed, as the real ones do, who try again and again. */
+function reconcile(controller: Controller): void {
+  try {
+    controller.reconcile();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
   }
 }

@@ -23,7 +23,8 @@ export class EndpointSliceController implements Controller {
     const { objects } = this.#cluster;
     for (const service of objects.collection(services).all()) {
       const selector = Object.entries(objectAt(service, 'spec', 'selector'));
-      if (selector.length === 0) continue;
+      // One that is on its way out waits for its slices to go, not for new ones.
+      if (selector.length === 0 || service.metadata.deletionTimestamp !== undefined) continue;
       const selected = objects
         .collection(pods)
         .all()
