@@ -204,3 +204,23 @@ for (const protocol of protocols) {
     await server.waitForOpen(0);
   });
 }
+
+for (const [what, head] of [
+  ['a refused upgrade', sessionHead],
+  ['what is no HTTP', () => 'this is no request\r\n\r\n'],
+] as const) {
+  test(`BB-36: the connection of ${what} is taken from a client that does not go`, async (t) => {
+    const { gateway } = await openSessions(t, {
+      answer: (connection) => void connection.write(answerOf(403, status(403))),
+    });
+    using client = await SessionClient.dial(gateway.url);
+    client.write(head(gateway.url));
+    await client.until(() => client.ended);
+    // It keeps its side open and goes on sending, which is noticed when there is nobody any more.
+    while (!client.closed) {
+      client.write('x');
+      await sleep(50);
+    }
+    assert.equal(client.received.match(/HTTP\/1\.1 4\d\d/g)?.length, 1);
+  });
+}

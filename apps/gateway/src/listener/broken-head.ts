@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { failureStatus } from '@roundhouse/kubernetes';
 import { GatewayError } from '../errors.ts';
+import { endSoon } from './end-soon.ts';
 
 export function answerBrokenHead(cause: Error, socket: Duplex): void {
   // Only HTTP can be answered: what failed below it (a TLS handshake, above all one that never ends) would take our answer
@@ -21,7 +22,8 @@ export function answerBrokenHead(cause: Error, socket: Duplex): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  endSoon(socket);
 }
 
 /** Of Node.js' parser (llhttp), or of its limits on the time of a head. */

@@ -187,8 +187,7 @@ export class FrontConnections implements Disposable {
       startedAt - idleSince > recentMs || now - Math.max(idleSince, startedAt) > recentMs;
     for (const [socket, { active, idleSince }] of this.#http1) {
       if (active === 0 && quiet(idleSince)) {
-        socket.end();
-        socket.destroySoon();
+        endIdleSocket(socket);
       }
     }
     for (const [session, { streams, idleSince }] of this.#http2) {
@@ -217,6 +216,16 @@ export class FrontConnections implements Disposable {
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
+}
+
+/** In order at first. */
+function endIdleSocket(socket: Socket): void {
+  if (socket.writableEnded) {
+    socket.destroy();
+  } else {
+    socket.end();
+    socket.destroySoon();
+  }
 }
 
 /** In order at first. One that is there at the next look has half a head under way, which a client may never finish. */

@@ -5,6 +5,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { endSoon } from './end-soon.ts';
 import { forEachField } from './field-list.ts';
 import type { SocketBelow } from './front-connections.ts';
 import type { SessionSide, UpgradeReply } from './upgrade-reply.ts';
@@ -76,7 +77,7 @@ export class Http1UpgradeReply implements UpgradeReply {
 
   end(): void {
     this.#ended = true;
-    this.#socket.end(() => {
+    endSoon(this.#socket, () => {
       this.#settle(true);
       // What the client has sent meanwhile is nobody's: left unread it would make a reset of our answer.
       this.#socket.destroySoon();
