@@ -80,10 +80,10 @@ for (const stalled of ['client', 'cluster'] as const) {
     const line = await waitForLog(({ msg }) => msg === 'request');
     assert.equal(line['error'], 'ERR_RH_SESSION_STALLED');
     assert.match(String(line['reason']), new RegExp(`the ${stalled} took nothing`));
-    // Read on to see the end.
+    // Read on to see the end. Of a reset that came while it did not read, Node.js 24 tells as of an end in order.
     client.socket.resume();
     connection.socket.resume();
-    await client.closes();
+    await client.gone();
     await server.waitForOpen(0);
   });
 }
