@@ -127,7 +127,8 @@ function observability({ cases }: Results): string {
   return `## What the access log and the metrics cost
 
 Of the CPU of a GET of 1 KiB, without the access log ${share(log.median)} is left, and without the log and the metrics
-${share(bare.median)}. The log is JSON on standard output; metrics are counters and a histogram a request.
+${share(bare.median)} (medians of the rounds' ratios; rounds differ by more than a few per cent, so that less than that is nothing). The
+log is one line of JSON a request on standard output, the metrics are counters and a histogram.
 
 `;
 }

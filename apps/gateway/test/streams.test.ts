@@ -195,7 +195,7 @@ for (const protocol of ['http/1.1', 'h2'] as const) {
       await exchange.write(piece);
       assert.equal(String(await next(body)), piece);
     }
-    exchange.end();
+    await exchange.end();
     assert.equal(await next(body), undefined);
     const [line] = await rig.requestLines(1);
     assert.equal(line?.['bytesOut'], 15);
