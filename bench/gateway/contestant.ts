@@ -30,5 +30,6 @@ export type ContestantName =
   | 'gateway, http/1.1 upstream'
   | 'gateway, no log'
   | 'gateway, no log, no metrics'
+  | 'gateway, TLS in front'
   | 'kubectl proxy'
   | 'nginx';

@@ -54,7 +54,13 @@ export function gatewayOf(checkout: string): Contestant {
   return variant({ name: 'gateway, baseline', setup: 'as the first, from another checkout', checkout });
 }
 
-function variant({ name, setup, checkout = repository, nodeArgs = [], args = [] }: Variant): Contestant {
+export function variant({
+  name,
+  setup,
+  checkout = repository,
+  nodeArgs = [],
+  args = [],
+}: Variant): Contestant {
   return {
     name,
     setup,

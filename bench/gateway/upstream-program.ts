@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { answerQuestions } from '../measure/worker.ts';
+import { serveExec } from '../upgrades/exec-upstream.ts';
 
 export interface UpstreamOptions {
   readonly certPem: string;
@@ -49,6 +50,7 @@ function upstreamHandlers() {
         writeHead(response, { 'content-type': 'application/json', 'content-length': String(body.length) });
         response.end(body);
       });
+      server.on('upgrade', serveExec);
       server.listen(0, '127.0.0.1', 8192);
       await once(server, 'listening');
       const address = server.address();

@@ -3,7 +3,7 @@
  * in one). Nothing is asked of the process itself, so no runtime counts differently from another.
  */
 
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 
 export interface ProcessUsage {
   /** In user mode, of all threads. */
@@ -75,4 +75,9 @@ async function tree(pid: number): Promise<readonly number[]> {
       .map(Number),
   );
   return [pid, ...(await Promise.all(children.map(tree))).flat()];
+}
+
+/** Begins the peak of one process anew, at what it has now (proc(5), clear_refs). */
+export async function resetPeak(pid: number): Promise<void> {
+  await writeFile(`/proc/${pid}/clear_refs`, '5');
 }

@@ -1,7 +1,9 @@
 /** docs/benchmarks.md: every row that was measured, those that lose as well. A pure function of the results. */
 
+import { median } from './median.ts';
+import { isSessionSample, sessionColumns } from './session-samples.ts';
 import type { CaseResult, Results, Row } from './results.ts';
-import { costOf, costUnit, median, ratioOf, rowOf } from './statistics.ts';
+import { costOf, costUnit, limitedCost, ratioOf, rowOf } from './statistics.ts';
 
 const peers = ['kubectl proxy', 'nginx'] as const;
 
@@ -37,20 +39,22 @@ Who took part, and how it was set up:
 
 ${setups(results)}
 
-| | |
-|---|---|
-${Object.entries({
-  ...results.machine,
-  ...results.versions,
-  ...results.parameters,
-  measured: `${results.startedAt.slice(0, 16).replace('T', ' ')} UTC, at commit ${results.commit}`,
-})
-  .map(([name, value]) => `| ${name} | ${value} |`)
-  .join('\n')}
+${facts(results)}
 `;
 }
 
-function targets({ cases }: Results): string {
+/** What one must know to measure it again. */
+export function facts({ machine, versions, parameters, startedAt, commit }: Results): string {
+  const rows = Object.entries({
+    ...machine,
+    ...versions,
+    ...parameters,
+    measured: `${startedAt.slice(0, 16).replace('T', ' ')} UTC, at commit ${commit}`,
+  }).map(([name, value]) => `| ${name} | ${value} |`);
+  return `| | |\n|---|---|\n${rows.join('\n')}`;
+}
+
+export function targets({ cases }: Results): string {
   const rows = cases.flatMap((result) => {
     const { target } = result;
     const ratio = target === undefined ? undefined : ratioOf(result, target.contestant, target.to);
@@ -60,22 +64,37 @@ function targets({ cases }: Results): string {
       `| ${result.title} | ${target.contestant} | at most ${target.ratio.toFixed(1)} of ${target.to} | ${ratio.median.toFixed(2)} | ${verdict} |`,
     ];
   });
+  for (const result of cases) {
+    const need = result.limit && limitedCost(result, result.limit.contestant);
+    if (result.limit === undefined || need === undefined) continue;
+    const { contestant, most } = result.limit;
+    const unit = costUnitOf(result);
+    rows.push(
+      `| ${result.title} | ${contestant} | at most ${most} ${unit} | ${need.toFixed(1)} | ${need <= most ? 'held' : '**missed**'} |`,
+    );
+  }
   return rows.length === 0
     ? ''
     : `| case | who | limit | measured | |\n|---|---|---|---|---|\n${rows.join('\n')}\n\n`;
 }
 
-function leftOut(results: Results): string {
+function costUnitOf({ rows }: CaseResult): string {
+  const [first] = rows.flatMap(({ samples }) => samples);
+  return first === undefined ? '' : costUnit(first);
+}
+
+export function leftOut(results: Results): string {
   if (results.leftOut.length === 0) return '';
   const lines = results.leftOut.map(({ contestant, reason }) => `- ${contestant}: ${reason}`);
   return `Left out of this run:\n\n${lines.join('\n')}\n\n`;
 }
 
-function section(result: CaseResult): string {
+export function section(result: CaseResult): string {
   const [first] = result.rows.flatMap(({ samples }) => samples);
   if (first === undefined) return '';
-  const columns =
-    first.kind === 'requests'
+  const columns = isSessionSample(first)
+    ? sessionColumns([first]).map(([name]) => name)
+    : first.kind === 'requests'
       ? ['requests/s', 'p50 ms', 'p99 ms', 'peak MiB']
       : ['before MiB', 'open MiB', 'peak MiB', 'alive at the end'];
   const shown = peers.filter((peer) => rowOf(result, peer) !== undefined);
@@ -93,6 +112,8 @@ ${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}
 }
 
 function cells({ samples }: Row): string[] {
+  const ofSessions = samples.filter(isSessionSample);
+  if (ofSessions.length > 0) return sessionColumns(ofSessions).map(([, cell]) => cell);
   const requests = samples.filter((sample) => sample.kind === 'requests');
   const watches = samples.filter((sample) => sample.kind === 'watches');
   const peak = mebibytes(Math.max(...samples.map(({ peakKib }) => peakKib)));
@@ -114,7 +135,8 @@ function cells({ samples }: Row): string[] {
 
 function ratioCell(result: CaseResult, contestant: string, peer: string): string {
   const ratio = contestant === peer ? undefined : ratioOf(result, contestant, peer);
-  if (ratio === undefined) return '1';
+  if (contestant === peer) return '1';
+  if (ratio === undefined) return '';
   return `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)} to ${ratio.most.toFixed(2)})`;
 }
 
@@ -133,7 +155,7 @@ log is one line of JSON a request on standard output, the metrics are counters a
 `;
 }
 
-function setups({ cases }: Results): string {
+export function setups({ cases }: Results): string {
   const setup = new Map(cases.flatMap(({ rows }) => rows.map((row) => [row.contestant, row.setup] as const)));
   return [...setup].map(([contestant, text]) => `- **${contestant}**: ${text}`).join('\n');
 }

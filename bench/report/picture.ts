@@ -3,8 +3,9 @@
  * reader's light or dark scheme; it is shown as an image, so its colours are its own.
  */
 
+import { median } from './median.ts';
 import type { CaseResult, Results } from './results.ts';
-import { costOf, costUnit, median, ratioOf } from './statistics.ts';
+import { costOf, costUnit, ratioOf } from './statistics.ts';
 
 const width = 760;
 const barsFrom = 220;

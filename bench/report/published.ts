@@ -12,3 +12,11 @@ export function publishedFiles(repository: string): {
     picture: join(repository, 'docs/benchmarks.svg'),
   };
 }
+
+/** The same of upgrades, without a picture. */
+export function publishedUpgrades(repository: string): { readonly json: string; readonly page: string } {
+  return {
+    json: join(repository, 'bench/results/upgrades.json'),
+    page: join(repository, 'docs/benchmarks-upgrades.md'),
+  };
+}

@@ -1,6 +1,7 @@
 /** What a run leaves behind: every sample as it was measured, and what one must know to measure it again. */
 
 import { readFile } from 'node:fs/promises';
+import type { SessionSample } from './session-samples.ts';
 
 export interface RequestSample {
   readonly kind: 'requests';
@@ -31,7 +32,7 @@ export interface WatchSample {
   readonly cpuSystemMs: number;
 }
 
-export type Sample = RequestSample | WatchSample;
+export type Sample = RequestSample | WatchSample | SessionSample;
 
 export interface Row {
   readonly contestant: string;
@@ -44,12 +45,14 @@ export interface CaseResult {
   readonly name: string;
   readonly title: string;
   readonly target?: { readonly contestant: string; readonly to: string; readonly ratio: number };
+  /** `contestant` should need at most that, in the unit of the case. */
+  readonly limit?: { readonly contestant: string; readonly most: number };
   readonly rows: readonly Row[];
 }
 
 export interface Results {
   readonly schemaVersion: 1;
-  readonly section: 'gateway';
+  readonly section: 'gateway' | 'upgrades';
   readonly startedAt: string;
   /** Of the sources, with `+` behind when something was not committed. */
   readonly commit: string;

@@ -1,22 +1,19 @@
-/** From samples to the few numbers that are shown. Medians, since a busy neighbour spoils a round now and then. */
+/** From samples to the few numbers that are shown. */
 
+import { median } from './median.ts';
 import type { CaseResult, Row, Sample } from './results.ts';
+import { isSessionSample, sessionCost, sessionUnit } from './session-samples.ts';
 
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
-}
-
-/** What a case is about, in the unit of `costUnit`: CPU a request, or memory a stream. Less is better. */
+/** What a case is about, in the unit of `costUnit`: CPU a request, or memory a stream, for instance. Less is better. */
 export function costOf(sample: Sample): number {
+  if (isSessionSample(sample)) return sessionCost(sample);
   return sample.kind === 'requests'
     ? ((sample.cpuUserMs + sample.cpuSystemMs) * 1000) / sample.requests
     : (sample.residentOpenKib - sample.residentBeforeKib) / sample.streams;
 }
 
 export function costUnit(sample: Sample): string {
+  if (isSessionSample(sample)) return sessionUnit(sample);
   return sample.kind === 'requests' ? 'µs of CPU a request' : 'KiB a stream';
 }
 
@@ -32,7 +29,8 @@ export function ratioOf(result: CaseResult, contestant: string, to: string): Rat
   const theirs = rowOf(result, to)?.samples ?? [];
   const ratios = mine.flatMap((sample, round) => {
     const other = theirs[round];
-    return other === undefined ? [] : [costOf(sample) / costOf(other)];
+    // Where the other one needs nothing, no number says how often that is.
+    return other === undefined || costOf(other) <= 0 ? [] : [costOf(sample) / costOf(other)];
   });
   return ratios.length === 0
     ? undefined
@@ -41,4 +39,10 @@ export function ratioOf(result: CaseResult, contestant: string, to: string): Rat
 
 export function rowOf(result: CaseResult, contestant: string): Row | undefined {
   return result.rows.find((row) => row.contestant === contestant);
+}
+
+/** What is held against a limit: the worst round. Undefined when that contestant did not take part. */
+export function limitedCost(result: CaseResult, contestant: string): number | undefined {
+  const costs = rowOf(result, contestant)?.samples.map(costOf) ?? [];
+  return costs.length === 0 ? undefined : Math.max(...costs);
 }

@@ -1,12 +1,17 @@
 /** For the terminal: a line as each sample comes in, and a table at the end. */
 
+import { median } from './median.ts';
 import type { Results, Sample } from './results.ts';
-import { costOf, costUnit, median, ratioOf } from './statistics.ts';
+import { isSessionSample, sessionColumns } from './session-samples.ts';
+import { costOf, costUnit, limitedCost, ratioOf } from './statistics.ts';
 
 export function sampleLine(result: string, contestant: string, round: number, sample: Sample): string {
   const cost = `${costOf(sample).toFixed(1).padStart(8)} ${costUnit(sample)}`;
-  const rest =
-    sample.kind === 'requests'
+  const rest = isSessionSample(sample)
+    ? sessionColumns([sample])
+        .map((column) => column.join(' '))
+        .join(', ')
+    : sample.kind === 'requests'
       ? `${(sample.requests / sample.seconds).toFixed(0).padStart(6)} requests/s, p99 ${sample.p99Ms.toFixed(1)} ms`
       : `${sample.delivered} of ${sample.streams} alive`;
   return `${result.padEnd(14)} round ${round + 1}  ${contestant.padEnd(28)}${cost}, ${rest}`;
@@ -33,6 +38,12 @@ export function summaryTable(results: Results): string {
       lines.push(
         `  target: ${target.contestant} at most ${target.ratio} of ${target.to}: ${reached.median.toFixed(2)}, ${verdict}`,
       );
+    }
+    const { limit } = result;
+    const need = limit === undefined ? undefined : limitedCost(result, limit.contestant);
+    if (limit !== undefined && need !== undefined) {
+      const verdict = need <= limit.most ? 'held' : 'MISSED';
+      lines.push(`  limit: ${limit.contestant} at most ${limit.most}: ${need.toFixed(1)}, ${verdict}`);
     }
     lines.push('');
   }

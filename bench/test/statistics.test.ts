@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { median, ratioOf } from '../report/statistics.ts';
+import { median } from '../report/median.ts';
+import { ratioOf } from '../report/statistics.ts';
 import { plantedResults } from './planted-results.ts';
 
 test('the median of an even number of values is between the middle two', () => {
