@@ -3,6 +3,7 @@
  * the gateway lives, and sessions beside it lose no byte.
  */
 
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -92,6 +93,14 @@ async function allGone({ server, baseline, steady }: KillRig): Promise<void> {
   await steady.finish();
 }
 
+/** A cluster must not take the reset of a client for an end in good order, where it had agreed and listens. */
+function assertBrokenOff({ server }: KillRig): void {
+  for (const connection of server.connections) {
+    const phase = phaseOf(connection) ?? '';
+    if (/^(?:between|during|while the client)/.test(phase)) assert.equal(connection.ended, false, phase);
+  }
+}
+
 const streamOf = (session: AnySession) => ('socket' in session ? session.socket : session.stream);
 
 for (const front of fronts) {
@@ -122,6 +131,7 @@ for (const front of fronts) {
         }
       }
       await rig.over(sessions.length);
+      if (way === 'rst') assertBrokenOff(rig);
       await allGone(rig);
     });
 

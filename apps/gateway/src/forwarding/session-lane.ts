@@ -79,13 +79,15 @@ export class SessionLane {
       return;
     }
     this.#ended = true;
+    // Node.js 24 reports a reset that comes together with the last bytes as an end in good order.
+    this.#side.look();
     // Later: within an event of the sink's own, TLS loses what has already come behind that.
     setImmediate(this.#endSink);
     this.#events.ended();
   };
 
   readonly #endSink = (): void => {
-    if (this.#sink.destroyed) {
+    if (this.#sink.destroyed || this.#source.errored !== null) {
       return;
     }
     this.#sink.end();
