@@ -105,12 +105,14 @@ for (const via of vias) {
       await client.close({ timeoutMs: 1_000 });
       assert.equal(client.connection.error, undefined);
     }
-    for (const code of [0, 1, 137]) {
-      await using late = await exec(via, ['linger', '0.5', String(code)], { stdin: true });
-      const collected = late.collect();
-      await late.stdin?.write(Buffer.from('x'));
-      await late.stdin?.end();
-      assert.equal((await collected).code, code);
-    }
+    await Promise.all(
+      [0, 1, 137].map(async (code) => {
+        await using late = await exec(via, ['linger', '0.5', String(code)], { stdin: true });
+        const collected = late.collect();
+        await late.stdin?.write(Buffer.from('x'));
+        await late.stdin?.end();
+        assert.equal((await collected).code, code);
+      }),
+    );
   });
 }

@@ -23,36 +23,38 @@ async function forEach(count: number, each: (index: number) => Promise<void>): P
   }
 }
 
-for (const front of ['plain HTTP', 'TLS'] as const) {
-  for (const protocol of protocols) {
-    test(`over ${front} a request for ${protocol} may be cut at every byte, and so may what comes behind it`, async (t) => {
-      const { gateway, server } = await openSessions(
-        t,
-        {},
-        {
-          ...frontOptions(front),
-          // What is authenticated is forwarded, so the head that the cluster sees can be compared.
-          ...(front === 'TLS' && { clusterIdentity: { alpha: 'gateway' } }),
-        },
-      );
-      const fields = front === 'TLS' ? ['Authorization: Bearer good'] : [];
-      const text = `${sessionHead(gateway.url, { protocol, fields })}early bytes`;
-      await forEach(text.length + 1, async (at) => {
-        using client = await SessionClient.dial(gateway.url);
-        client.write(text.slice(0, at));
-        await sleep(pauseMs);
-        client.write(text.slice(at));
-        await client.until(() => client.body === 'early bytes');
-        assert.equal(client.status, 101);
-        client.end();
-        await client.gone();
-        assert.equal(client.error, undefined);
-      });
-      assert.equal(new Set(server.connections.map(({ head }) => head)).size, 1, 'all ask for the same');
-      for (const { received } of server.connections) assert.equal(received.toString(), 'early bytes');
-      await server.waitForOpen(0);
+for (const [front, protocol] of [
+  ['plain HTTP', 'SPDY/3.1'],
+  ['plain HTTP', 'websocket'],
+  ['TLS', 'websocket'],
+] as const) {
+  test(`over ${front} a request for ${protocol} may be cut at every byte, and so may what comes behind it`, async (t) => {
+    const { gateway, server } = await openSessions(
+      t,
+      {},
+      {
+        ...frontOptions(front),
+        // What is authenticated is forwarded, so the head that the cluster sees can be compared.
+        ...(front === 'TLS' && { clusterIdentity: { alpha: 'gateway' } }),
+      },
+    );
+    const fields = front === 'TLS' ? ['Authorization: Bearer good'] : [];
+    const text = `${sessionHead(gateway.url, { protocol, fields })}early bytes`;
+    await forEach(text.length + 1, async (at) => {
+      using client = await SessionClient.dial(gateway.url);
+      client.write(text.slice(0, at));
+      await sleep(pauseMs);
+      client.write(text.slice(at));
+      await client.until(() => client.body === 'early bytes');
+      assert.equal(client.status, 101);
+      client.end();
+      await client.gone();
+      assert.equal(client.error, undefined);
     });
-  }
+    assert.equal(new Set(server.connections.map(({ head }) => head)).size, 1, 'all ask for the same');
+    for (const { received } of server.connections) assert.equal(received.toString(), 'early bytes');
+    await server.waitForOpen(0);
+  });
 }
 
 for (const protocol of protocols) {

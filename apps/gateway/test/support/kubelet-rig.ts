@@ -50,7 +50,7 @@ export async function openKubelet(
     name: 'alpha',
     tls: upstreamTls,
     controllers: false,
-    authentication: { tokens: { 'gateway-token': { name: 'gateway', groups: ['system:masters'] } } },
+    authentication: { tokens: { 'gateway-token': { username: 'gateway', groups: ['system:masters'] } } },
     seed: [pod],
     ...options,
   });
