@@ -106,7 +106,8 @@ export const gatewayErrors = {
     httpStatus: 502,
   },
   ERR_RH_SESSION_REVOKED: {
-    summary: 'An upgraded session was ended, since its caller is not known any more or may not do this any more.',
+    summary:
+      'An upgraded session was ended, since its caller is not known any more or may not do this any more.',
     remedy: 'Ask those who run the gateway: a token, a client CA or a rule was taken away.',
     retry: 'never',
     httpStatus: 403,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { UpgradeConnection, UpgradeServer } from '@roundhouse/simulators';
-import { ask, statusIn } from './support/clients.ts';
+import { statusIn } from './support/clients.ts';
 import { callersAuthority } from './support/gateway-rig.ts';
 import type { Rig } from './support/gateway-rig.ts';
 import { FrontClients } from './support/fronts.ts';
@@ -249,75 +249,6 @@ test('a page of another site gets no session by the certificate of its visitor, 
   assert.equal(server.accepted, 1);
 });
 
-const prefix = 'base64url.bearer.authorization.k8s.io.';
-const encoded = Buffer.from('good').toString('base64url');
-
-test('a bearer token among the subprotocols says who is calling, and stays here', async (t) => {
-  const { gateway, server, log, requestLines } = await open(t);
-  for (const fields of [
-    [`Sec-WebSocket-Protocol: ${prefix}${encoded}`],
-    [`Sec-WebSocket-Protocol: base64.binary.k8s.io, ${prefix}${encoded}, v4.channel.k8s.io`],
-  ]) {
-    using client = await SessionClient.open(gateway.url, { protocol: 'websocket', fields });
-    await client.answered();
-    assert.equal(client.status, 101, client.body);
-    assert.doesNotMatch(client.received, /base64url/);
-    client.end();
-    await client.gone();
-  }
-  assert.deepEqual(
-    server.connections.map((connection) => connection.values('sec-websocket-protocol')),
-    [
-      ['v5.channel.k8s.io, v4.channel.k8s.io'],
-      ['v5.channel.k8s.io, v4.channel.k8s.io', 'base64.binary.k8s.io, v4.channel.k8s.io'],
-    ],
-  );
-  for (const connection of server.connections) {
-    assert.deepEqual(identityOf(connection), joe);
-    assert.doesNotMatch(connection.head, new RegExp(`${encoded}|base64url|Bearer good`));
-  }
-  // A request that is no upgrade must not carry it on either.
-  const plain = await ask(gateway.url, '/clusters/plain/version', {
-    fields: ['Authorization', 'Bearer good', 'Sec-WebSocket-Protocol', `chat, ${prefix}${encoded}`],
-  });
-  assert.equal(plain.status, 200);
-  const unread = await ask(gateway.url, '/clusters/plain/version', {
-    fields: ['Sec-WebSocket-Protocol', `chat, ${prefix}${encoded}`],
-  });
-  assert.equal(unread.status, 401);
-  await requestLines(4);
-  assert.doesNotMatch(JSON.stringify(log), new RegExp(encoded));
-});
-
-test('no request carries the token of the subprotocols to a cluster, upgrade or not', async (t) => {
-  const { gateway, upstream } = await open(t);
-  await ask(gateway.url, '/clusters/plain/version', {
-    fields: ['Authorization', 'Bearer good', 'Sec-WebSocket-Protocol', `chat, ${prefix}${encoded}`],
-  });
-  assert.deepEqual(upstream.requests[0]?.headerValues('sec-websocket-protocol'), ['chat']);
-});
-
-test('a token among the subprotocols that is not one is a 400, and an unknown one a 401', async (t) => {
-  const { gateway, server } = await open(t);
-  for (const [value, status] of [
-    [`${prefix}${Buffer.from('bad').toString('base64url')}`, 401],
-    [`${prefix}${encoded}=`, 400],
-    [prefix, 400],
-    [`${prefix}a+b`, 400],
-    [`${prefix}${Buffer.from('a\r\nb').toString('base64url')}`, 400],
-    [`${prefix}${Buffer.from('a b').toString('base64url')}`, 400],
-    [`${prefix}${encoded}, ${prefix}${encoded}`, 400],
-  ] as const) {
-    using client = await SessionClient.open(gateway.url, {
-      protocol: 'websocket',
-      fields: [`Sec-WebSocket-Protocol: ${value}`],
-    });
-    await client.gone();
-    assert.equal(client.status, status, value);
-  }
-  assert.equal(server.accepted, 0);
-});
-
 test('over HTTP/2 the same holds: who calls, what for, and whose fields they are', async (t) => {
   const { gateway, server } = await open(t, { authorization: rules });
   await using clients = new FrontClients(gateway.url, 'HTTP/2');
@@ -331,7 +262,6 @@ test('over HTTP/2 the same holds: who calls, what for, and whose fields they are
     [{ authorization: 'Bearer t-viewer' }, 403],
     [{ authorization: 'Bearer good', 'impersonate-user': 'root' }, 403],
     [{ authorization: 'Bearer good', impersonate_group: 'system:masters' }, 403],
-    [{ 'sec-websocket-protocol': `chat, ${prefix}${encoded}=` }, 400],
   ] as const) {
     const client = await session(fields);
     assert.equal(client.status, status);
@@ -339,9 +269,7 @@ test('over HTTP/2 the same holds: who calls, what for, and whose fields they are
   }
   assert.equal(server.accepted, 0);
   await session({ authorization: 'Bearer good', 'x-remote-user': 'root', x_remote_group: 'system:masters' });
-  await session({ 'sec-websocket-protocol': `chat, ${prefix}${encoded}` });
   await session({ authorization: 'Bearer good' }, `${pods}?watch=1`);
-  assert.equal(server.accepted, 3);
+  assert.equal(server.accepted, 2);
   for (const connection of server.connections) assert.deepEqual(identityOf(connection), joe);
-  assert.deepEqual(server.connections[1]?.values('sec-websocket-protocol'), ['chat']);
 });

@@ -137,34 +137,6 @@ describe('an upgrade', () => {
       assert.equal(ended, false);
       await until(() => pool.inspect().totals.upgrades === 0, 'the upgrade left the pool');
     });
-
-    test(`BB-38: ${kind}: a reset is found by a look also while nothing is read, and a look sends nothing`, async () => {
-      await using server = await listen({
-        answer: (connection) => {
-          void connection.write(connection.switchingHead());
-          void connection.write(Buffer.alloc(4_000_000));
-        },
-      });
-      await using pool = new TransportPool({ limits: cutting });
-      const { socket, look } = await switched(pool.identity('cluster', endpoint(server)));
-      const connection = await server.head();
-      socket.once('data', () => socket.pause());
-      await once(socket, 'data');
-      look();
-      socket.write('heard');
-      await server.until(
-        () => connection.bytes === 5,
-        () => 'what was sent after the look',
-      );
-      connection.reset();
-      const failed = once(socket, 'error');
-      await server.waitForOpen(0);
-      assert.equal(socket.destroyed, false, 'nobody has noticed');
-      look();
-      const [error]: unknown[] = await failed;
-      assert.equal(Reflect.get(Object(error), 'code'), 'ECONNRESET');
-      await until(() => pool.inspect().totals.upgrades === 0, 'the upgrade left the pool');
-    });
   }
 
   for (const kind of ['plain', 'TLS'] as const) {
