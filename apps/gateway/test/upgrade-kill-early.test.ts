@@ -17,7 +17,7 @@ import { SessionClient, execPath, sessionHead } from './support/session-client.t
 import { SteadySessions } from './support/steady-sessions.ts';
 
 /** In each way at each moment. */
-const victims = 50;
+const victims = 20;
 const withinMs = 2_000;
 
 interface EarlyRig extends Rig {
