@@ -136,7 +136,7 @@ function cells({ samples }: Row): string[] {
 function ratioCell(result: CaseResult, contestant: string, peer: string): string {
   const ratio = contestant === peer ? undefined : ratioOf(result, contestant, peer);
   if (contestant === peer) return '1';
-  if (ratio === undefined) return '';
+  if (ratio === undefined) return '-';
   return `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)} to ${ratio.most.toFixed(2)})`;
 }
 

@@ -55,7 +55,7 @@ const units: Readonly<Record<SessionSample['kind'], string>> = {
   execs: 'µs of CPU a session',
   output: 'µs of CPU a MB',
   idle: 'KiB a session',
-  slow: 'MiB more at the peak',
+  slow: 'MB more at the peak',
 };
 
 export function sessionUnit({ kind }: SessionSample): string {
@@ -72,7 +72,7 @@ export function sessionCost(sample: SessionSample): number {
     case 'idle':
       return (sample.residentOpenKib - sample.residentBeforeKib) / sample.sessions;
     case 'slow':
-      return (sample.peakKib - sample.residentBeforeKib) / 1024;
+      return ((sample.peakKib - sample.residentBeforeKib) * 1024) / 1e6;
   }
 }
 

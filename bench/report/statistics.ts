@@ -29,8 +29,8 @@ export function ratioOf(result: CaseResult, contestant: string, to: string): Rat
   const theirs = rowOf(result, to)?.samples ?? [];
   const ratios = mine.flatMap((sample, round) => {
     const other = theirs[round];
-    // Where the other one needs nothing, no number says how often that is.
-    return other === undefined || costOf(other) <= 0 ? [] : [costOf(sample) / costOf(other)];
+    // What a slow reader adds may be next to nothing: no number says how often that is.
+    return other === undefined || other.kind === 'slow' ? [] : [costOf(sample) / costOf(other)];
   });
   return ratios.length === 0
     ? undefined

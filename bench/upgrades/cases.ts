@@ -33,7 +33,7 @@ export interface SlowCase extends CaseBase {
   readonly kind: 'slow';
   readonly bytes: number;
   readonly bytesPerSecond: number;
-  readonly mostMib: number;
+  readonly mostMb: number;
 }
 
 export type UpgradeCase = ExecCase | OutputCase | IdleCase | SlowCase;
@@ -71,6 +71,6 @@ export const upgradeCases: readonly UpgradeCase[] = Object.entries(over).flatMap
     protocol,
     bytes: 200_000_000,
     bytesPerSecond: 5_000_000,
-    mostMib: 32,
+    mostMb: 32,
   },
 ]);

@@ -114,7 +114,7 @@ async function runCase(measured: UpgradeCase, bench: Bench): Promise<CaseResult>
       return { name, title, target, rows: await runIdle(measured, bench) };
     }
     case 'slow': {
-      const limit = { contestant: 'gateway', most: measured.mostMib };
+      const limit = { contestant: 'gateway', most: measured.mostMb };
       return { name, title, limit, rows: await runSlow(measured, bench) };
     }
   }
