@@ -26,6 +26,8 @@ export class Http1Exchange extends RecordedExchange implements Exchange {
     this.#response = response;
     if (upgrade !== undefined) {
       const { socket, early } = upgrade;
+      // A response on a socket that outlives it is never closed.
+      response.once('finish', () => this.settle(true));
       this.upgrade = {
         early,
         switchProtocols: (head, alongWith = '') => {

@@ -103,7 +103,7 @@ export class KubeApiserver implements AsyncDisposable {
     resources.use(CustomResources.start(registry, objects));
     const logs = resources.use(new LogBooks(objects.collection(pods), 5000));
     const { programs = {}, podServers: servers = {} } = options;
-    const containers = resources.use(new Containers(objects.collection(pods), { programs, servers }));
+    const containers = resources.use(new Containers(objects.collection(pods), { programs, servers, clock }));
     const { version = 'v1.35.2' } = options;
     const cluster: ClusterState = {
       name: options.name,

@@ -5,6 +5,7 @@ import { basicPrograms } from '../../streams/processes/programs.ts';
 import { FileTree } from '../../streams/processes/file-tree.ts';
 import type { Program } from '../../streams/processes/program.ts';
 import type { ContainerContext } from '../../streams/processes/run-process.ts';
+import type { Clock } from '../clock.ts';
 import { nameOf } from '../kube-object.ts';
 import type { KubeObject } from '../kube-object.ts';
 import type { Collection } from '../store/versioned-store.ts';
@@ -23,18 +24,21 @@ export interface ContainersOptions {
   readonly programs: Readonly<Record<string, Program>>;
   /** Beside those that every pod has, by port. */
   readonly servers: Readonly<Record<number, PodServer>>;
+  readonly clock: Clock;
 }
 
 export class Containers implements Disposable {
   readonly #pods: Collection;
+  readonly #clock: Clock;
   readonly #programs: ReadonlyMap<string, Program>;
   readonly #servers: readonly (readonly [port: number, server: PodServer])[];
   /** By the pod's uid. */
   readonly #contents = new Map<string, PodContent>();
   readonly #subscription: Disposable;
 
-  constructor(pods: Collection, { programs, servers }: ContainersOptions) {
+  constructor(pods: Collection, { programs, servers, clock }: ContainersOptions) {
     this.#pods = pods;
+    this.#clock = clock;
     this.#servers = Object.entries(servers).map(([port, server]) => [Number(port), server] as const);
     this.#programs = new Map([...basicPrograms, ...Object.entries(programs)]);
     this.#subscription = pods.onChange(() => this.#stopRemoved());
@@ -46,6 +50,7 @@ export class Containers implements Disposable {
       files: new FileTree(maxFileBytes),
       hostname: nameOf(pod),
       programs: this.#programs,
+      clock: this.#clock,
       stopped: content.stopped.signal,
     };
     content.containers.set(container, context);

@@ -107,6 +107,7 @@ async function servePorts(exchange: ResourceExchange, pod: KubeObject): Promise<
     ...cluster.containers.listenersIn(pod),
     pod: pod.metadata.uid ?? '',
     streamCreationTimeoutMs,
+    clock: cluster.clock,
   });
 }
 
@@ -119,7 +120,7 @@ function agree({ wire }: ResourceExchange, offer: Offer): Agreement {
 }
 
 async function openStreams(
-  { reply }: ResourceExchange,
+  { reply, cluster: { clock } }: ResourceExchange,
   { via, protocol, fields }: Extract<Agreement, { kind: 'switch' }>,
   options: RemoteCommandOptions,
 ): Promise<RemoteStreams | undefined> {
@@ -127,7 +128,13 @@ async function openStreams(
   if (connection === undefined) return undefined;
   const ending = reply.streamEnding;
   if (via === 'spdy')
-    return SpdyRemoteStreams.open(connection, { ...options, protocol, ending, streamCreationTimeoutMs });
+    return SpdyRemoteStreams.open(connection, {
+      ...options,
+      protocol,
+      ending,
+      streamCreationTimeoutMs,
+      clock,
+    });
   const channels = channelProtocols.find(({ name }) => name === protocol) ?? unnamedProtocol;
   return WebSocketRemoteStreams.open(connection, { ...options, protocol: channels, ending });
 }

@@ -1,7 +1,6 @@
 /** A remote command over WebSocket, from the client's side. */
 
 import { randomBytes } from 'node:crypto';
-import { ChangeSignal } from '../../change-signal.ts';
 import { ConnectionGone, ProtocolViolation } from '../byte-connection.ts';
 import { BytePipe, type ByteSink } from '../byte-pipe.ts';
 import {
@@ -60,7 +59,6 @@ class WebSocketCommand implements CommandStreams {
   readonly #connection: SocketConnection;
   readonly #protocol: ChannelProtocol;
   readonly #exit = Promise.withResolvers<ExecExit>();
-  readonly #changes = new ChangeSignal();
   #status = '';
 
   constructor(connection: SocketConnection, protocol: ChannelProtocol, { stdin }: RemoteCommandOptions) {
@@ -87,12 +85,7 @@ class WebSocketCommand implements CommandStreams {
   }
 
   async ping(): Promise<void> {
-    const before = this.#webSocket.pongs;
     await this.#webSocket.ping();
-    await this.#changes.until(
-      () => this.#webSocket.pongs > before,
-      () => 'a pong',
-    );
   }
 
   async goodbye(): Promise<void> {
@@ -114,7 +107,6 @@ class WebSocketCommand implements CommandStreams {
   }
 
   #finish(reason: Error | undefined): void {
-    this.#changes.fail(reason ?? new ConnectionGone());
     for (const pipe of [this.stdout, this.stderr]) {
       if (reason === undefined) void pipe.end();
       else pipe.fail(reason);
@@ -128,7 +120,6 @@ class WebSocketCommand implements CommandStreams {
   }
 
   async #receive(message: Buffer): Promise<void> {
-    this.#changes.notify();
     const received = decodeChannelMessage(message, this.#protocol);
     if (received === undefined) throw new ProtocolViolation('a message without a channel');
     if (received.channel === channel.error) {

@@ -3,7 +3,7 @@
 import { BytePipe, type ByteSink, type ByteSource } from '../byte-pipe.ts';
 
 /** The other side has reset the connection. */
-export class ConnectionReset extends Error {
+class ConnectionReset extends Error {
   constructor() {
     super('connection reset by peer');
     this.name = 'ConnectionReset';

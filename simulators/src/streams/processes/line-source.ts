@@ -5,9 +5,13 @@ import type { ByteSource } from '../byte-pipe.ts';
 /** Of one line. */
 const maxLineBytes = 65_536;
 
+export interface Loan extends ByteSource, Disposable {}
+
 export class LineSource implements ByteSource {
   readonly #source: ByteSource;
   #rest: Buffer = Buffer.alloc(0);
+  /** A read that is under way; it belongs to whoever is there when it is done. */
+  #pending: Promise<Buffer | undefined> | undefined;
 
   constructor(source: ByteSource) {
     this.#source = source;
@@ -22,7 +26,7 @@ export class LineSource implements ByteSource {
         this.#rest = end < 0 ? Buffer.alloc(0) : this.#rest.subarray(end + 1);
         return line;
       }
-      const chunk = await this.#source.read();
+      const chunk = await this.#take();
       if (chunk === undefined) {
         const last = this.#rest.toString();
         this.#rest = Buffer.alloc(0);
@@ -33,9 +37,34 @@ export class LineSource implements ByteSource {
   }
 
   async read(): Promise<Buffer | undefined> {
-    if (this.#rest.length === 0) return this.#source.read();
+    if (this.#rest.length === 0) return this.#take();
     const rest = this.#rest;
     this.#rest = Buffer.alloc(0);
     return rest;
+  }
+
+  /** For a process that may be killed: once the loan is over, what it has waited for is left to others. */
+  lend(): Loan {
+    let over = false;
+    return {
+      read: async () => {
+        if (!over && this.#rest.length === 0) await this.#look();
+        return over ? undefined : this.read();
+      },
+      [Symbol.dispose]: () => {
+        over = true;
+      },
+    };
+  }
+
+  async #look(): Promise<Buffer | undefined> {
+    this.#pending ??= this.#source.read();
+    return this.#pending;
+  }
+
+  async #take(): Promise<Buffer | undefined> {
+    const chunk = await this.#look();
+    this.#pending = undefined;
+    return chunk;
   }
 }

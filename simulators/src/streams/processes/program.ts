@@ -1,5 +1,6 @@
 /** What runs in a simulated container: a function with a process's ends. There is no shell and no system below it. */
 
+import type { Clock } from '../../kube-apiserver/clock.ts';
 import type { ByteSink, ByteSource } from '../byte-pipe.ts';
 import type { FileTree } from './file-tree.ts';
 
@@ -27,6 +28,7 @@ export interface ProcessContext {
   /** Where relative paths begin. */
   readonly directory: string;
   readonly programs: ReadonlyMap<string, Program>;
+  readonly clock: Clock;
   /** Aborted when the process is killed: its client or its container has gone. */
   readonly signal: AbortSignal;
 }
@@ -41,4 +43,16 @@ export async function print(sink: ByteSink, text: string): Promise<void> {
 /** By its name or by the last part of its path. */
 export function programNamed(programs: ReadonlyMap<string, Program>, command: string): Program | undefined {
   return programs.get(command.slice(command.lastIndexOf('/') + 1));
+}
+
+/** Resolves when the time is over, or the process is killed. */
+export async function pause({ clock, signal }: ProcessContext, ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wake = (): void => resolve();
+  const timer = clock.setTimeout(wake, ms);
+  signal.addEventListener('abort', wake, { once: true });
+  if (signal.aborted) wake();
+  await promise;
+  timer.cancel();
+  signal.removeEventListener('abort', wake);
 }

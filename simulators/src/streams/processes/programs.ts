@@ -1,10 +1,9 @@
 /** The programs that every simulated container has. */
 
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ByteSource } from '../byte-pipe.ts';
 import { resolvePath } from './file-tree.ts';
-import { print, type ProcessContext, type Program } from './program.ts';
+import { pause, print, type ProcessContext, type Program } from './program.ts';
 import { shell } from './shell.ts';
 import { tar } from './tar.ts';
 
@@ -54,14 +53,15 @@ const spill: Program = async ({ args, stdout }) => {
 };
 
 /** `linger <seconds> [code]`: reads to the end of its input, and ends so long after it. */
-const linger: Program = async ({ args, stdin, signal }) => {
+const linger: Program = async (context) => {
+  const { args, stdin } = context;
   while ((await stdin.read()) !== undefined);
-  await sleep(seconds(args[1]), undefined, { signal });
+  await pause(context, seconds(args[1]));
   return count(args[2] ?? '0');
 };
 
-const sleepFor: Program = async ({ args, signal }) => {
-  await sleep(seconds(args[1]), undefined, { signal });
+const sleep: Program = async (context) => {
+  await pause(context, seconds(context.args[1]));
   return 0;
 };
 
@@ -151,7 +151,7 @@ export const basicPrograms: readonly (readonly [name: string, program: Program])
   ['produce', produce],
   ['spill', spill],
   ['linger', linger],
-  ['sleep', sleepFor],
+  ['sleep', sleep],
   ['stty', stty],
   ['head', head],
   ['tail', tail],

@@ -7,7 +7,7 @@ import { runProgram } from './process-end.ts';
 import { programNamed, type ProcessContext, type Program } from './program.ts';
 import { Terminal } from './terminal.ts';
 
-export interface ContainerContext extends Pick<ProcessContext, 'files' | 'hostname' | 'programs'> {
+export interface ContainerContext extends Pick<ProcessContext, 'files' | 'hostname' | 'programs' | 'clock'> {
   /** Aborted when the container stops. */
   readonly stopped: AbortSignal;
 }

@@ -21,7 +21,7 @@ export const shell: Program = async (context) => {
   const state = new ShellState(context);
   const script = context.args.indexOf('-c');
   if (script >= 0) {
-    await state.run(context.args[script + 1] ?? '', context.stdin);
+    await state.run(context.args[script + 1] ?? '', new LineSource(context.stdin));
     return state.code;
   }
   const input = new LineSource(context.stdin);
@@ -62,7 +62,7 @@ class ShellState {
     if (this.#context.terminal !== undefined) await print(this.#context.stderr, `${this.#directory} # `);
   }
 
-  async run(script: string, stdin: ByteSource): Promise<void> {
+  async run(script: string, stdin: LineSource): Promise<void> {
     try {
       for (const pipeline of parseScript(script)) {
         if (this.#exited || this.#context.signal.aborted) return;
@@ -77,25 +77,26 @@ class ShellState {
     }
   }
 
-  async #runPipeline({ commands }: Pipeline, stdin: ByteSource): Promise<number> {
+  async #runPipeline({ commands }: Pipeline, input: LineSource): Promise<number> {
     const interrupted = new AbortController();
     using _interrupts = this.#context.terminal?.onInterrupt(() => interrupted.abort());
     const signal = AbortSignal.any([this.#context.signal, interrupted.signal]);
     const codes: Promise<number>[] = [];
-    let input = stdin;
+    using lent = input.lend();
+    let stdin: ByteSource = lent;
     for (const [index, command] of commands.entries()) {
       const next = index === commands.length - 1 ? undefined : new BytePipe();
       const context: ProcessContext = {
         ...this.#context,
         directory: this.#directory,
-        stdin: input,
+        stdin,
         stdout: next ?? this.#context.stdout,
         signal,
       };
       codes.push(
         this.#runMember(command, context, { alone: commands.length === 1, first: index === 0, next }),
       );
-      input = next ?? stdin;
+      stdin = next ?? lent;
     }
     const [code = 0] = (await Promise.all(codes)).toReversed();
     return interrupted.signal.aborted ? exitCode.interrupted : code;

@@ -3,6 +3,7 @@
  * streams for each connection, one for its bytes and one for what is to be said of its failure.
  */
 
+import type { Clock, Timer } from '../../kube-apiserver/clock.ts';
 import type { ByteConnection } from '../byte-connection.ts';
 import { podConnection, type PodConnection, type PodServer } from '../pod-servers/pod-connection.ts';
 import type { SpdyFields } from '../spdy/fields.ts';
@@ -21,12 +22,13 @@ export interface PortForwardOptions {
   readonly stopped: AbortSignal;
   /** How long a client may take for the second stream of a pair. */
   readonly streamCreationTimeoutMs: number;
+  readonly clock: Clock;
 }
 
 interface StreamPair {
   data?: SpdyStream;
   error?: SpdyStream;
-  readonly limit: NodeJS.Timeout;
+  readonly limit: Timer;
 }
 
 /** Resolves when the client has ended the session, or it was cut. Never rejects. */
@@ -83,18 +85,18 @@ class PortForward {
     this.#pairs.set(id, pair);
     const { data, error } = pair;
     if (data === undefined || error === undefined) return;
-    clearTimeout(pair.limit);
+    pair.limit.cancel();
     this.#pairs.delete(id);
     void this.#forward(data, error);
   }
 
   dispose(): void {
-    for (const { limit } of this.#pairs.values()) clearTimeout(limit);
+    for (const { limit } of this.#pairs.values()) limit.cancel();
     this.#pairs.clear();
   }
 
-  #limit(id: string): NodeJS.Timeout {
-    return setTimeout(() => {
+  #limit(id: string): Timer {
+    return this.#options.clock.setTimeout(() => {
       const { data, error } = this.#pairs.get(id) ?? {};
       this.#pairs.delete(id);
       void data?.reset().catch(() => {});

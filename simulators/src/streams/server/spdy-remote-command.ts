@@ -1,5 +1,6 @@
 /** The streams of a remote command over SPDY: the client opens one for each, and says by a field what it is for. */
 
+import type { Clock } from '../../kube-apiserver/clock.ts';
 import type { SocketConnection } from '../socket-connection.ts';
 import {
   failureText,
@@ -25,6 +26,7 @@ export interface SpdyCommandOptions extends RemoteCommandOptions {
   readonly ending: StreamEnding;
   /** How long the client may take to open all streams. */
   readonly streamCreationTimeoutMs: number;
+  readonly clock: Clock;
 }
 
 export class SpdyRemoteStreams implements RemoteStreams {
@@ -79,13 +81,21 @@ export class SpdyRemoteStreams implements RemoteStreams {
     });
     void session
       .run()
-      // Half of the connection may go on: its end is that of the client's streams alone.
-      .catch((error: unknown) => gone.abort(error))
+      .then(() => {
+        // With its input at an end a command may go on; who has none, or has said goodbye, has gone.
+        if (options.stdin && !session.goneAway) return;
+        gone.abort();
+        connection.end();
+      })
+      .catch((error: unknown) => {
+        gone.abort(error);
+        connection.destroy();
+      })
       .finally(() => complete.resolve('over'));
     void connection.closed.then(() => gone.abort());
-    const limit = setTimeout(() => complete.resolve('over'), options.streamCreationTimeoutMs);
+    const limit = options.clock.setTimeout(() => complete.resolve('over'), options.streamCreationTimeoutMs);
     const outcome = await complete.promise;
-    clearTimeout(limit);
+    limit.cancel();
     if (outcome === 'over') {
       session.destroy();
       return undefined;

@@ -78,7 +78,11 @@ export class WebSocketRemoteStreams implements RemoteStreams {
   async #read(): Promise<void> {
     try {
       for await (const { data } of this.#webSocket.messages()) await this.#receive(data);
-      if (this.#webSocket.closeCode !== undefined) this.#gone.abort();
+      // With its input at an end a command may go on; who has none, or has said goodbye, has gone.
+      if (this.stdin === undefined || this.#webSocket.closeCode !== undefined) {
+        this.#gone.abort();
+        this.#connection.end();
+      }
       this.#connection.socket.resume();
     } catch (error) {
       this.#gone.abort(error);

@@ -21,7 +21,8 @@ export class WebSocketConnection {
   #pending: { readonly text: boolean; readonly parts: Buffer[]; bytes: number } | undefined;
   #closeSent = false;
   #closeCode: number | undefined;
-  #pongs = 0;
+  /** Pings that have not come back, the oldest first. */
+  readonly #pings: PromiseWithResolvers<void>[] = [];
 
   constructor(connection: ByteConnection, role: 'client' | 'server') {
     this.#connection = connection;
@@ -31,10 +32,6 @@ export class WebSocketConnection {
   /** What the peer's close frame said; 1005 when it said nothing, undefined while there is none. */
   get closeCode(): number | undefined {
     return this.#closeCode;
-  }
-
-  get pongs(): number {
-    return this.#pongs;
   }
 
   /** To the peer's close frame, or the end of the connection. Rejects when it ends otherwise. Read by one, once. */
@@ -52,6 +49,8 @@ export class WebSocketConnection {
     } catch (error) {
       if (error instanceof ProtocolViolation) await this.close(1002).catch(() => {});
       throw error;
+    } finally {
+      for (const { reject } of this.#pings.splice(0)) reject(new ConnectionGone());
     }
   }
 
@@ -63,8 +62,13 @@ export class WebSocketConnection {
     );
   }
 
-  async ping(payload: Buffer = Buffer.alloc(0)): Promise<void> {
-    await this.#write(opcode.ping, payload);
+  /** Resolves when it has come back. Rejects when nothing comes any more. */
+  async ping(): Promise<void> {
+    const answer = Promise.withResolvers<void>();
+    answer.promise.catch(() => {});
+    this.#pings.push(answer);
+    await this.#write(opcode.ping, Buffer.alloc(0));
+    await answer.promise;
   }
 
   /** Sends the close frame, once. */
@@ -82,7 +86,7 @@ export class WebSocketConnection {
         if (!this.#closeSent) await this.#write(opcode.pong, frame.payload).catch(() => {});
         return undefined;
       case opcode.pong:
-        this.#pongs += 1;
+        this.#pings.shift()?.resolve();
         return undefined;
       case opcode.close:
         if (frame.payload.length === 1) throw new ProtocolViolation('a close frame of one byte');
