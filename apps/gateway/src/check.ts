@@ -4,7 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { loadKubeconfig } from '@roundhouse/kubernetes';
 import { ProcessError, Scope, createLogger } from '@roundhouse/process';
 import { TransportPool } from '@roundhouse/transport';
+import type { ProxyEnvironment } from '@roundhouse/transport';
 import { openIssuerCa } from './authentication/oidc/open-oidc.ts';
+import { upstreamProxyOf } from './clusters/upstream-proxy.ts';
 import { openFront } from './front.ts';
 import { parseGatewayOptions } from './options.ts';
 import type { GatewayOptionsInput } from './options.ts';
@@ -16,9 +18,13 @@ export interface GatewayCheck {
   readonly refused: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** @throws ERR_RH_OPTIONS_INVALID, ERR_RH_FILE_UNUSABLE, ERR_RH_KUBECONFIG_INVALID */
-export async function checkGateway(input: GatewayOptionsInput): Promise<GatewayCheck> {
+/** @throws ERR_RH_OPTIONS_INVALID, ERR_RH_PROXY_URL_INVALID, ERR_RH_FILE_UNUSABLE, ERR_RH_KUBECONFIG_INVALID */
+export async function checkGateway(
+  input: GatewayOptionsInput,
+  { environment }: { readonly environment?: ProxyEnvironment | undefined } = {},
+): Promise<GatewayCheck> {
   const { oidc, ...options } = parseGatewayOptions(input);
+  upstreamProxyOf(options, environment);
   const follow = { intervalMs: options.reloadIntervalMs, log: createLogger({ level: 'silent' }) };
   await using scope = new Scope();
   const pool = new TransportPool({ profile: 'proxy' });

@@ -6,12 +6,13 @@
 import { AdminServer, Health, Metrics, Scope, createLogger, isLoopbackHost } from '@roundhouse/process';
 import type { Logger } from '@roundhouse/process';
 import { TransportPool } from '@roundhouse/transport';
-import type { PoolSnapshot } from '@roundhouse/transport';
+import type { PoolSnapshot, ProxyChoice, ProxyEnvironment } from '@roundhouse/transport';
 import { AuditLog } from './observability/audit-log.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Cluster } from './clusters/cluster.ts';
 import { ClusterRegistry } from './clusters/cluster-registry.ts';
 import { KubeconfigSource } from './clusters/kubeconfig-source.ts';
+import { upstreamProxyOf } from './clusters/upstream-proxy.ts';
 import { openFront } from './front.ts';
 import type { Front } from './front.ts';
 import { FrontListener } from './listener/front-listener.ts';
@@ -30,6 +31,8 @@ import { OpenSessions } from './sessions/open-sessions.ts';
 export interface GatewayDependencies {
   /** Default: JSON lines on stdout, at `logLevel`. */
   readonly logger?: Logger | undefined;
+  /** Where `upstreamProxyFromEnvironment` looks; nothing else does. */
+  readonly environment?: ProxyEnvironment | undefined;
 }
 
 /** What is left when the drain limit is over gets so long to be cut. */
@@ -50,14 +53,16 @@ export class Gateway implements AsyncDisposable {
 
   /**
    * @param input unknown keys are errors
-   * @throws ERR_RH_OPTIONS_INVALID, ERR_RH_FILE_UNUSABLE, ERR_RH_KUBECONFIG_INVALID, ERR_RH_LISTEN_FAILED
+   * @throws ERR_RH_OPTIONS_INVALID, ERR_RH_PROXY_URL_INVALID, ERR_RH_FILE_UNUSABLE, ERR_RH_KUBECONFIG_INVALID,
+   * ERR_RH_LISTEN_FAILED
    */
   static async open(input: GatewayOptionsInput, dependencies: GatewayDependencies = {}): Promise<Gateway> {
     const options = parseGatewayOptions(input);
+    const proxyOf = upstreamProxyOf(options, dependencies.environment);
     const log = dependencies.logger ?? createLogger({ level: options.logLevel });
     const scope = new Scope();
     try {
-      return new Gateway(await openParts(options, log, scope));
+      return new Gateway(await openParts(options, proxyOf, log, scope));
     } catch (error) {
       await scope.close();
       throw error;
@@ -128,7 +133,12 @@ interface Parts {
 }
 
 /** In order of need; the scope closes it the other way round, the admin listener among the last, so that one can look. */
-async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Promise<Parts> {
+async function openParts(
+  options: GatewayOptions,
+  proxyOf: ProxyChoice | undefined,
+  log: Logger,
+  scope: Scope,
+): Promise<Parts> {
   const state: Parts['state'] = { stopping: false, listener: undefined };
   const metrics = new Metrics({ processMetrics: true });
   const open = new OpenExchanges();
@@ -150,7 +160,7 @@ async function openParts(options: GatewayOptions, log: Logger, scope: Scope): Pr
   });
   const { authenticator } = front;
   const audit = await openAudit(options, log, scope);
-  const registry = scope.use('clusters', openRegistry(options, authenticator, pool, sources, log));
+  const registry = scope.use('clusters', openRegistry(options, authenticator, pool, sources, proxyOf, log));
   const show = {
     clusters: () => registry,
     sources: () => [...sources, ...front.files],
@@ -259,6 +269,7 @@ function openRegistry(
   authenticator: Authenticator,
   pool: TransportPool,
   sources: readonly KubeconfigSource[],
+  proxyOf: ProxyChoice | undefined,
   log: Logger,
 ): ClusterRegistry {
   const identityMode = options.identity ?? (authenticator.on ? 'impersonate' : 'gateway');
@@ -267,6 +278,7 @@ function openRegistry(
       pool,
       identityMode: options.clusterIdentity[name] ?? identityMode,
       alpn: options.upstreamAlpn,
+      proxyOf,
       reread: async (source) => sources.find(({ path }) => path === source)?.reread(),
     }),
     onChange: (event, { name, source, state, lastError }) =>

@@ -87,6 +87,12 @@ export const gatewayFieldsSchema = z.strictObject({
     .describe(
       'HTTP towards clusters over TLS; auto: short requests over HTTP/1.1, watches and logs over HTTP/2 where a cluster offers it',
     ),
+  upstreamProxyFromEnvironment: z
+    .boolean()
+    .default(false)
+    .describe(
+      'clusters whose kubeconfig names no proxy-url are reached through HTTPS_PROXY (HTTP_PROXY without TLS), but for NO_PROXY; without it, those variables change nothing',
+    ),
   reloadIntervalMs: ms
     .default(30_000)
     .describe('longest time in which a change of a kubeconfig stays unseen where file events do not reach'),

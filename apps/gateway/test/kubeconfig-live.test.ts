@@ -237,13 +237,11 @@ test('what is not supported is refused by name, that context only', async (t) =>
     contexts: (server) => ({
       alpha: contextFor(server),
       eks: contextFor(server, { exec: { command: 'aws', apiVersion: 'client.authentication.k8s.io/v1' } }),
-      proxied: { cluster: { server: server.url, 'proxy-url': 'socks5://p:1080' } },
     }),
   });
   assert.equal((await ask(rig.gateway.url, path)).status, 200);
   for (const [name, words] of [
     ['eks', 'context eks uses exec credentials, which is not supported yet'],
-    ['proxied', 'context proxied uses a proxy-url, which is not supported yet'],
   ] as const) {
     const { status, body } = await ask(rig.gateway.url, `/clusters/${name}/version`);
     assert.equal(status, 503);

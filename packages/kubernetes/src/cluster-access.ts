@@ -5,6 +5,8 @@
 
 import { dirname, resolve } from 'node:path';
 import { RoundhouseError, TlsMaterial } from '@roundhouse/transport';
+import type { Dialer } from '@roundhouse/transport';
+import { clusterProxyDialer } from './cluster-proxy.ts';
 import { KubernetesError } from './errors.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 import type { Kubeconfig, KubeconfigCluster, KubeconfigUser } from './kubeconfig.ts';
@@ -32,6 +34,8 @@ export interface ClusterAccess {
   readonly material: TlsMaterial;
   /** The CA alone, for whoever speaks to the cluster in another name than this user's. */
   readonly serverTrust: TlsMaterial;
+  /** Through the proxy that its kubeconfig names; undefined: it names none. */
+  readonly dialer: Dialer | undefined;
   readonly credential: Credential;
   readonly namespace: string | undefined;
 }
@@ -106,7 +110,7 @@ class Resolver {
     if (user === undefined) {
       throw unusable(name, `there is no user "${context.user}"`);
     }
-    this.#refuseUnsupported(cluster, user);
+    this.#refuseUnsupported(user);
     const { server, basePath } = this.#address(cluster);
     const plain = server.startsWith('http:');
     if (plain && hasTlsOptions(cluster, user)) {
@@ -123,15 +127,13 @@ class Resolver {
       insecure: cluster.insecureSkipTlsVerify,
       material,
       serverTrust,
+      dialer: cluster.proxyUrl === undefined ? undefined : clusterProxyDialer(cluster.proxyUrl, serverTrust),
       credential: await this.#credential(user, material),
       namespace: context.namespace,
     };
   }
 
-  #refuseUnsupported(cluster: KubeconfigCluster, user: KubeconfigUser): void {
-    if (cluster.proxyUrl !== undefined) {
-      throw unsupported(this.#name, 'a proxy-url');
-    }
+  #refuseUnsupported(user: KubeconfigUser): void {
     const [field] = user.unsupported;
     if (field !== undefined) {
       throw unsupported(this.#name, unsupportedNames[field] ?? `the user field ${field}`);

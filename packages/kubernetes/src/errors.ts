@@ -21,8 +21,7 @@ export const kubernetesErrors = {
   },
   ERR_RH_CONTEXT_UNSUPPORTED: {
     summary: 'A context of a kubeconfig asks for something that is not supported.',
-    remedy:
-      'Use a token, a token file or a client certificate for this context, and a server that is reached directly.',
+    remedy: 'Use a token, a token file or a client certificate for this context.',
     retry: 'never',
     httpStatus: 503,
   },

@@ -6,6 +6,7 @@ export type {
   ReadMaterial,
   RefusedContext,
 } from './cluster-access.ts';
+export { clusterProxyDialer } from './cluster-proxy.ts';
 export { KubernetesError, kubernetesErrors } from './errors.ts';
 export type { KubernetesErrorCode } from './errors.ts';
 export { maxKubeconfigBytes, parseKubeconfig } from './kubeconfig.ts';

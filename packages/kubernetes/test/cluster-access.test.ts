@@ -123,10 +123,38 @@ test('what is not supported is refused by name', async () => {
     assert.ok(message.includes(words), message);
     assert.doesNotMatch(message, /planted/);
   }
-  assert.match(
-    (await refusal({ ...https, 'proxy-url': 'http://user:planted@p' }, undefined)).message,
-    /a proxy-url/,
-  );
+});
+
+test('a proxy-url is the way to the cluster; SOCKS proxies resolve its name, by either scheme', async () => {
+  assert.equal((await access(https, undefined)).dialer, undefined);
+  assert.equal((await access({ ...https, 'proxy-url': '' }, undefined)).dialer, undefined);
+  const id = async (url: string, cluster: Fields = {}): Promise<string> =>
+    (await access({ ...https, ...cluster, 'proxy-url': url }, undefined)).dialer?.id ?? '';
+  assert.match(await id('http://proxy'), /^http:\/\/proxy:80 /);
+  assert.match(await id('HTTPS://user:planted@Proxy/'), /^https:\/\/proxy:443 [0-9a-f]+$/);
+  assert.match(await id('socks5://proxy'), /^socks5h:\/\/proxy:1080 /);
+  assert.equal(await id('socks5://proxy'), await id('socks5h://proxy:1080'));
+  assert.equal(await id('socks5://proxy', { server: 'http://a.example' }), await id('socks5://proxy'));
+  // As for client-go, the CA of the cluster is that of an https proxy.
+  const ca = { 'certificate-authority-data': base64(authority.certificatePem) };
+  assert.equal(await id('http://proxy', ca), await id('http://proxy'));
+  assert.notEqual(await id('https://proxy', ca), await id('https://proxy'));
+});
+
+test('a proxy-url that is none refuses the context, and is not quoted', async () => {
+  for (const url of [
+    'planted',
+    'ftp://planted',
+    'socks4://planted',
+    '//planted:1',
+    'http://p/planted',
+    'http://u:planted%@p',
+  ]) {
+    const { code, message } = await refusal({ ...https, 'proxy-url': url }, undefined);
+    assert.equal(code, 'ERR_RH_CONTEXT_UNUSABLE', url);
+    assert.match(message, /context c cannot be used: .*the address of the proxy/);
+    assert.doesNotMatch(message, /planted/);
+  }
 });
 
 test('what is missing or broken is refused with the reason, and no secret is in it', async () => {

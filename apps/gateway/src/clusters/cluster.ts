@@ -3,10 +3,12 @@
  * requests go out, so that its end is the end of everything that is under way to it.
  */
 
+import { clusterProxyDialer } from '@roundhouse/kubernetes';
 import { Endpoint, RoundhouseError } from '@roundhouse/transport';
 import type {
   Identity,
   Protocol,
+  ProxyChoice,
   RequestKind,
   RequestOptions,
   ResponseHandler,
@@ -40,6 +42,8 @@ export interface ClusterOptions {
   readonly pool: TransportPool;
   readonly identityMode: IdentityMode;
   readonly alpn: UpstreamAlpn;
+  /** For a cluster whose kubeconfig names no proxy. Default: it is reached directly. */
+  readonly proxyOf?: ProxyChoice | undefined;
   /** Has the source read its files now. */
   readonly reread: (source: string) => Promise<void>;
 }
@@ -256,8 +260,11 @@ export class Cluster {
     // Whoever passes the caller's token through must not show a certificate of the gateway's beside it: the cluster would
     // take the certificate's word first.
     const material = this.identityMode === 'passthrough' ? access.serverTrust : access.material;
+    const proxy = this.#options.proxyOf?.(access.server);
+    const { serverTrust } = access;
     return Endpoint.from({
       url: access.server,
+      dialer: access.dialer ?? (proxy === undefined ? undefined : clusterProxyDialer(proxy, serverTrust)),
       ...(tls && {
         material,
         insecure: access.insecure,
@@ -275,6 +282,9 @@ export class Cluster {
 const contactFailures: ReadonlySet<string> = new Set([
   'ERR_RH_DIAL_FAILED',
   'ERR_RH_DIAL_TIMEOUT',
+  'ERR_RH_PROXY_FAILED',
+  'ERR_RH_PROXY_AUTH',
+  'ERR_RH_PROXY_REFUSED',
   'ERR_RH_TLS_UNTRUSTED',
   'ERR_RH_TLS_FAILED',
   'ERR_RH_ALPN_MISMATCH',

@@ -8,7 +8,7 @@ import { createLogger } from '@roundhouse/process';
 import { CertificateAuthority, RecordingServer } from '@roundhouse/simulators';
 import type { RecordingServerOptions, RecordingTlsOptions } from '@roundhouse/simulators';
 import { Gateway } from '../../src/index.ts';
-import type { GatewayOptionsInput } from '../../src/index.ts';
+import type { GatewayDependencies, GatewayOptionsInput } from '../../src/index.ts';
 
 export const authority = await CertificateAuthority.create();
 const serverCertificate = await authority.issue({ commonName: 'localhost', usage: 'server' });
@@ -70,6 +70,7 @@ export type RigOptions = Omit<Partial<GatewayOptionsInput>, 'audit' | 'tls'> & {
   readonly tokens?: readonly string[];
   /** The text of the authorisation file, which is `rules.yaml` in the folder. */
   readonly authorization?: string;
+  readonly environment?: GatewayDependencies['environment'];
   /** Given the folder. */
   readonly audit?: (folder: string) => GatewayOptionsInput['audit'];
 };
@@ -96,7 +97,17 @@ export async function openRig(t: TestContext, rig: RigOptions = {}): Promise<Rig
   t.after(() => stack.disposeAsync());
   const folder = await mkdtemp(join(tmpdir(), 'roundhouse-gateway-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const { handle, upstream: upstreamOptions, contexts, tls, tokens, authorization, audit, ...options } = rig;
+  const {
+    handle,
+    upstream: upstreamOptions,
+    contexts,
+    tls,
+    tokens,
+    authorization,
+    audit,
+    environment,
+    ...options
+  } = rig;
   const upstream = stack.use(
     await listenUpstream({ ...(handle !== undefined && { handle }), ...upstreamOptions }),
   );
@@ -137,7 +148,7 @@ export async function openRig(t: TestContext, rig: RigOptions = {}): Promise<Rig
           authorizationFile: await written(folder, 'rules.yaml', authorization),
         }),
       },
-      { logger },
+      { logger, environment },
     ),
   );
   return {

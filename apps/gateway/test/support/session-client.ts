@@ -83,10 +83,7 @@ export class SessionClient implements Disposable {
   }
 
   /** Has asked for nothing yet. */
-  static async dial(
-    base: string,
-    credentials: SessionRequest['credentials'] = {},
-  ): Promise<SessionClient> {
+  static async dial(base: string, credentials: SessionRequest['credentials'] = {}): Promise<SessionClient> {
     const { hostname, port, protocol } = new URL(base);
     const bare = connectTcp({ port: Number(port), host: hostname, allowHalfOpen: true });
     bare.on('error', () => undefined);

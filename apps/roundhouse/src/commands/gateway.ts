@@ -13,7 +13,7 @@ import type { CommandModule } from './command-module.ts';
 import { configOption } from './config.ts';
 
 export const gatewayCommand: CommandModule = {
-  define(command: Command, { terminal, signal }: Context): void {
+  define(command: Command, { terminal, signal, env }: Context): void {
     const options = describeGatewayOptions();
     command
       .addOption(configOption())
@@ -46,10 +46,12 @@ Examples:
           }
         };
         if (check === true) {
-          await blamed(() => checkAll(layers.input, terminal));
+          await blamed(() => checkAll(layers.input, env, terminal));
           return;
         }
-        await using gateway = await blamed(() => Gateway.open(parseGatewayOptions(layers.input)));
+        await using gateway = await blamed(() =>
+          Gateway.open(parseGatewayOptions(layers.input), { environment: env }),
+        );
         using _ = onHangup(gateway);
         terminal.note(
           `Serving ${gateway.clusters.length} clusters at ${gateway.url}, admin at ${gateway.adminUrl}`,
@@ -66,8 +68,12 @@ function onHangup(gateway: Gateway): Disposable {
   return { [Symbol.dispose]: () => void process.off('SIGHUP', reopen) };
 }
 
-async function checkAll(input: Readonly<Record<string, unknown>>, terminal: Terminal): Promise<void> {
-  const { clusters, refused } = await checkGateway(parseGatewayOptions(input));
+async function checkAll(
+  input: Readonly<Record<string, unknown>>,
+  environment: Context['env'],
+  terminal: Terminal,
+): Promise<void> {
+  const { clusters, refused } = await checkGateway(parseGatewayOptions(input), { environment });
   for (const { name, reason } of refused) terminal.note(`${name} would not be served: ${reason}`);
   terminal.note(`The configuration is good; ${clusters.length} clusters would be served.`);
 }

@@ -3,6 +3,7 @@
  * environment by itself: whoever wants that hands it in, and uses the answer.
  */
 
+import { TransportError } from '../errors.ts';
 import { NoProxy } from './no-proxy.ts';
 import { parseProxy } from './proxy-address.ts';
 
@@ -23,8 +24,8 @@ export function proxyFromEnvironment(environment: ProxyEnvironment): ProxyChoice
   // A CGI program gets HTTP_PROXY from a header of its caller.
   const isCgi = (environment['REQUEST_METHOD'] ?? '') !== '';
   const proxies: Readonly<Record<string, string | undefined>> = {
-    'https:': checked(value('HTTPS_PROXY')),
-    'http:': isCgi ? undefined : checked(value('HTTP_PROXY')),
+    'https:': checked('HTTPS_PROXY', value('HTTPS_PROXY')),
+    'http:': isCgi ? undefined : checked('HTTP_PROXY', value('HTTP_PROXY')),
   };
   const noProxy = new NoProxy(value('NO_PROXY'));
   return (server) => {
@@ -35,12 +36,16 @@ export function proxyFromEnvironment(environment: ProxyEnvironment): ProxyChoice
   };
 }
 
-function checked(text: string): string | undefined {
+function checked(name: string, text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed === '') {
     return undefined;
   }
   const url = trimmed.includes('://') ? trimmed : `http://${trimmed}`;
-  parseProxy({ url });
+  try {
+    parseProxy({ url });
+  } catch (cause) {
+    throw new TransportError('ERR_RH_PROXY_URL_INVALID', `${name} is no address of a proxy`, { cause });
+  }
   return url;
 }
