@@ -342,5 +342,6 @@ test('early bytes of a client that does not wait for the 101 are part of the str
   let text = '';
   for await (const chunk of socket) text += (chunk as Buffer).toString('latin1');
   assert.match(text, /^HTTP\/1\.1 101 /);
-  assert.match(text.slice(text.indexOf('\u0001')), /^.early[^]*"Success"/);
+  const output = text.indexOf('\u0001early');
+  assert.ok(output > 0 && text.indexOf('"Success"') > output, text);
 });
