@@ -41,6 +41,7 @@ function thingsToTry({ adminUrl }: DemoFacts): readonly Attempt[] {
     { command: 'kubectl --context alpha get pods -A -o wide', shows: 'what runs on alpha' },
     { command: 'kubectl --context alpha get pods -A -w', shows: 'deployments grow and shrink' },
     { command: 'kubectl --context alpha logs -f deploy/signals', shows: 'a line a second' },
+    { command: 'kubectl --context alpha exec -it deploy/signals -- sh', shows: 'a shell, of a kind' },
     { command: 'kubectl --context alpha apply -f examples/hello.yaml', shows: 'two pods of your own' },
     { command: 'kubectl --context alpha describe deploy hello', shows: 'with its events' },
     { command: 'kubectl --context alpha delete -f examples/hello.yaml', shows: 'and gone' },
@@ -61,6 +62,7 @@ function thingsToTry({ adminUrl }: DemoFacts): readonly Attempt[] {
       command: `npx roundhouse transports${adminFlag}`,
       shows: 'one transport a cluster, however many kubectls run',
     },
+    { command: `npx roundhouse sessions${adminFlag}`, shows: 'who has a shell open' },
     { command: `npx roundhouse clusters -o wide${adminFlag}`, shows: 'state, identity, expiry' },
     { command: `curl ${adminUrl}/metrics`, shows: 'the same in numbers' },
   ];
