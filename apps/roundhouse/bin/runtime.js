@@ -5,12 +5,16 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const floor = [24, 11];
+/** The first of each line that tells of a reset under a write of HTTP/2: see adr/0001 of the repository. */
+const floors = [
+  [24, 22],
+  [26, 9],
+];
 
-/** Whether this very process can run Roundhouse: type stripping and `using` need Node 24.11. */
+/** Whether this very process can run Roundhouse. */
 export function isSupported(version) {
   const [major, minor] = version.split('.').map(Number);
-  return major > floor[0] || (major === floor[0] && minor >= floor[1]);
+  return major > 26 || floors.some((floor) => major === floor[0] && minor >= floor[1]);
 }
 
 /** The runtime that npm installed in a `node_modules` of `folder` or of one above it; undefined where none was. */
@@ -29,7 +33,7 @@ export function continueWithNode(folder, args) {
   const node = isSupported(process.versions.node) ? process.execPath : findInstalledNode(folder);
   if (node === undefined) {
     console.error(
-      `Roundhouse needs Node ${floor.join('.')} or newer; this is ${process.versions.node}, and the runtime that npm installs ` +
+      `Roundhouse needs Node ${floors.map((floor) => floor.join('.')).join(' or ')}, or newer; this is ${process.versions.node}, and the runtime that npm installs ` +
         'beside it is missing.\nRun "npm ci" (without --omit=optional), or install a newer Node for this platform.',
     );
     process.exit(1);

@@ -56,8 +56,19 @@ suite('the process', () => {
 
 suite('the launcher', () => {
   test('knows which Node is new enough', () => {
-    assert.deepEqual(['24.11.0', '24.12.1', '25.0.0', '26.12.1'].map(isSupported), [true, true, true, true]);
-    assert.deepEqual(['24.10.9', '22.22.2', '20.20.2'].map(isSupported), [false, false, false]);
+    assert.deepEqual(['24.22.1', '24.23.0', '26.9.0', '26.12.1', '27.0.0'].map(isSupported), [
+      true,
+      true,
+      true,
+      true,
+      true,
+    ]);
+    assert.deepEqual(['26.8.2', '25.9.0', '24.21.0', '22.22.2'].map(isSupported), [
+      false,
+      false,
+      false,
+      false,
+    ]);
   });
 
   test('finds the runtime in a node_modules of the folder or of one above', async () => {
