@@ -135,6 +135,7 @@ test('a switch is one that was asked for, all else leaves no connection', async 
               assert.ok(Buffer.isBuffer(chunk));
               chunks.push(chunk);
             }
+            got.socket.destroy();
             assert.equal(Buffer.concat(chunks).toString('latin1'), given.rest);
           } else {
             assert.notEqual(got.statusCode, 101);

@@ -202,6 +202,8 @@ describe('an answer that comes in pieces', () => {
           assert.ok(Buffer.isBuffer(chunk));
           chunks.push(chunk);
         }
+        // Node.js does not agree with itself on whether the end of the loop ends a socket whose other side is open.
+        answer.socket.destroy();
         assert.equal(
           Buffer.concat(chunks).toString('latin1'),
           '\0\xffearly\r\n\r\nHTTP/1.1 200',
