@@ -14,18 +14,14 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { renderSoakPage } from './page.ts';
 import { renderSoakPicture } from './picture.ts';
-import { readSoakResults } from './results.ts';
+import { publishedSoak, readSoakResults } from './results.ts';
 import type { SoakResults, SoakSample } from './results.ts';
 import { runSoak } from './run.ts';
 import { count, judge, verdictLines } from './verdict.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const published = {
-  json: join(repository, 'bench/results/soak.json'),
-  page: join(repository, 'docs/soak.md'),
-  picture: join(repository, 'docs/soak.svg'),
-};
-const defaultMinutes = '20';
+const published = publishedSoak(repository);
+const defaultMinutes = '10';
 const exitCodes = { held: 0, leaks: 1, 'too short': 3 } as const;
 
 function say(line: string): void {

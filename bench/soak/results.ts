@@ -1,6 +1,7 @@
 /** What a soak leaves behind: each sample as it was measured, and what the load was. */
 
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /** What was done since the start. */
 export interface SoakCounts {
@@ -42,4 +43,13 @@ export async function readSoakResults(file: string): Promise<SoakResults> {
     throw new Error(`${file} has not the form of results that this version writes`);
   }
   return results;
+}
+
+/** Where the results that the repository shows are kept. The page and the picture are made from the JSON and nothing else. */
+export function publishedSoak(repository: string): { json: string; page: string; picture: string } {
+  return {
+    json: join(repository, 'bench/results/soak.json'),
+    page: join(repository, 'docs/soak.md'),
+    picture: join(repository, 'docs/soak.svg'),
+  };
 }

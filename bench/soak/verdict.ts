@@ -12,7 +12,7 @@ export interface Measured {
   readonly most: number;
 }
 
-export const measured: readonly Measured[] = [
+const measured: readonly Measured[] = [
   { name: 'residentKib', title: 'Memory of the process (RSS)', unit: 'KiB', most: 1 },
   { name: 'handles', title: 'Handles of the event loop', unit: 'handles', most: 0 },
   { name: 'sockets', title: 'Sockets', unit: 'sockets', most: 0 },
