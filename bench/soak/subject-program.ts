@@ -26,7 +26,7 @@ export interface SubjectOptions {
   readonly planted?: PlantedLeak | undefined;
 }
 
-/** What is never let go, one for each 1,000 steps: 64 KiB, or a listening socket. */
+/** What is never let go, one with each sample: 64 KiB, or a listening socket. */
 export type PlantedLeak = 'memory' | 'sockets';
 
 type Sample = Omit<SoakSample, 'elapsedMs'>;
@@ -79,6 +79,7 @@ class Subject {
 
   /** @throws when something is still open long after the last request */
   async sample(): Promise<Sample> {
+    this.#plant();
     const until = performance.now() + quietTimeoutMs;
     while (this.#open() > 0) {
       if (performance.now() > until)
@@ -103,7 +104,6 @@ class Subject {
 
   async #take(step: number): Promise<void> {
     if (step % rotateEvery === 0) this.#rotate(step / rotateEvery);
-    if (step % 1_000 === 0) this.#plant();
     const identity = this.#identities[step % this.#identities.length]!;
     switch (step % 100) {
       case 7:

@@ -110,7 +110,7 @@ suite('the verdict', () => {
 
 suite('a soak', () => {
   const quick = {
-    minutes: 0.05,
+    minutes: 0.1,
     endpoints: 4,
     signal: new AbortController().signal,
     onSample: () => undefined,
@@ -134,13 +134,8 @@ suite('a soak', () => {
 
   test('finds sockets that are planted', { timeout: 120_000 }, async () => {
     const { samples } = await runSoak({ ...quick, planted: 'sockets' });
-    const last = samples.at(-1)!;
-    const planted = Math.floor((last.requests + last.errors + last.upgrades) / 1_000);
-    assert.ok(planted > 0);
-    assert.equal(
-      last.sockets - samples[0]!.sockets,
-      planted - Math.floor((samples[0]!.requests + samples[0]!.errors + samples[0]!.upgrades) / 1_000),
-    );
+    assert.ok(samples.length > 2);
+    assert.equal(samples.at(-1)!.sockets - samples[0]!.sockets, samples.length - 1);
     const { findings } = judge({ samples });
     assert.deepEqual(
       findings
