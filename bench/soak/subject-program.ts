@@ -4,10 +4,10 @@
  * while.
  */
 
-import { readFile, readdir, readlink } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { collectGarbage } from '@roundhouse/simulators';
+import { collectGarbage, openSocketInodes } from '@roundhouse/simulators';
 import { Endpoint, RoundhouseError, TlsMaterial, TransportPool } from '@roundhouse/transport';
 import type { Identity, RequestOptions } from '@roundhouse/transport';
 import { parseStatusKib } from '../measure/process-usage.ts';
@@ -92,7 +92,7 @@ class Subject {
       residentKib: parseStatusKib(await readFile('/proc/self/status', 'utf8'), 'VmRSS'),
       heapUsedKib: Math.round(process.memoryUsage().heapUsed / 1024),
       handles: process.getActiveResourcesInfo().length,
-      sockets: await socketCount(),
+      sockets: openSocketInodes().size,
       transports: this.#pool.inspect().transports.length,
     };
   }
@@ -215,13 +215,6 @@ function outcomeOf(identity: Identity, options: RequestOptions): Promise<string 
         resolve(RoundhouseError.is(error) ? error.code : `${error.name}: ${error.message}`),
     });
   });
-}
-
-async function socketCount(): Promise<number> {
-  const links = await Promise.all(
-    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
-  );
-  return links.filter((link) => link.startsWith('socket:')).length;
 }
 
 function subjectHandlers() {

@@ -28,6 +28,7 @@ export type { ProxyUser } from './proxies/proxy-protocol.ts';
 export { ProxyServer, type ProxyServerOptions } from './proxies/proxy-server.ts';
 export { Relay, type RelayOptions } from './relay.ts';
 export type { RelayDirection, RelayTarget } from './relayed-connection.ts';
+export { openSocketInodes } from './open-sockets.ts';
 export { ResourceBaseline } from './resource-baseline.ts';
 export { UpgradeConnection, UpgradeServer, type UpgradeServerOptions } from './upgrade-server.ts';
 export { BytePipe, BrokenPipe, readAll, type ByteSink, type ByteSource } from './streams/byte-pipe.ts';
