@@ -3,8 +3,10 @@
  * line in the log for each bad content, and shows among the sources until it is good again.
  */
 
-import { FileFollower, ProcessError } from '@roundhouse/process';
-import type { Logger, ReadFile } from '@roundhouse/process';
+import { ProcessError } from '@roundhouse/process';
+import type { Logger } from '@roundhouse/process';
+import { FileFollower } from '@roundhouse/transport';
+import type { ReadFile } from '@roundhouse/transport';
 
 export interface FollowedFileOptions<T> {
   /** For people: `token file`. */

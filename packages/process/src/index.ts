@@ -4,8 +4,6 @@ export { ProcessError, processErrors } from './errors.ts';
 export type { ProcessErrorCode } from './errors.ts';
 export { closestName } from './closest-name.ts';
 export { exitCodes } from './exit-codes.ts';
-export { FileFollower } from './file-follower.ts';
-export type { FileFollowerOptions, ReadFile } from './file-follower.ts';
 export { Health } from './health.ts';
 export type { HealthCheck, HealthQuery, HealthReport } from './health.ts';
 export { authorityOf, listen } from './listen.ts';

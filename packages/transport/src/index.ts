@@ -6,6 +6,8 @@ export { Endpoint } from './endpoint.ts';
 export type { AlpnPolicy, EndpointOptions } from './endpoint.ts';
 export { RoundhouseError, TransportError, transportErrors } from './errors.ts';
 export type { CatalogueEntry, ErrorDetails, Retry, TransportErrorCode } from './errors.ts';
+export { FileFollower } from './files/file-follower.ts';
+export type { FileFollowerOptions, ReadFile } from './files/file-follower.ts';
 export type { EndpointSource, Identity, IdentityCloseOptions } from './identity.ts';
 export type {
   ConnectionEvent,

@@ -3,7 +3,8 @@
 import { resolve } from 'node:path';
 import { loadKubeconfig, maxKubeconfigBytes } from '@roundhouse/kubernetes';
 import type { ContextResolution } from '@roundhouse/kubernetes';
-import { FileFollower, ProcessError } from '@roundhouse/process';
+import { ProcessError } from '@roundhouse/process';
+import { FileFollower } from '@roundhouse/transport';
 import type { ClusterRegistry } from './cluster-registry.ts';
 
 export interface KubeconfigSourceOptions {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { TestContext } from 'node:test';
-import { FileFollower } from '../src/index.ts';
+import { FileFollower } from '@roundhouse/transport';
 
 async function temporaryFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'roundhouse-follower-'));

@@ -10,6 +10,8 @@ import { constants, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
+import { systemClock } from '../clock.ts';
+import type { Clock, Timer } from '../clock.ts';
 
 /** Reads a whole file, and notes that the result depends on it. */
 export type ReadFile = (path: string) => Promise<Buffer>;
@@ -27,6 +29,7 @@ export interface FileFollowerOptions<T> {
   readonly minGapMs?: number | undefined;
   /** Larger files are refused. Default 4 MiB. */
   readonly maxBytes?: number | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** A writer that truncates and then writes is left alone for so long before its file is looked at. */
@@ -37,6 +40,7 @@ export class FileFollower<T> implements AsyncDisposable {
   readonly #intervalMs: number;
   readonly #minGapMs: number;
   readonly #maxBytes: number;
+  readonly #clock: Clock;
   #value: T;
   #error: Error | undefined;
   #digest: string;
@@ -44,9 +48,9 @@ export class FileFollower<T> implements AsyncDisposable {
   #paths: readonly string[];
   /** By folder; replaced when the folders change, closed at the end. */
   readonly #watchers = new Map<string, FSWatcher>();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
-  #lookedAt = performance.now();
+  #lookedAt: number;
   #looking: Promise<void> | undefined;
   #closed = false;
 
@@ -55,6 +59,8 @@ export class FileFollower<T> implements AsyncDisposable {
     this.#intervalMs = options.intervalMs ?? 30_000;
     this.#minGapMs = options.minGapMs ?? 500;
     this.#maxBytes = options.maxBytes ?? defaultMaxBytes;
+    this.#clock = options.clock ?? systemClock;
+    this.#lookedAt = this.#clock.now();
     this.#value = first.value;
     this.#digest = first.digest;
     this.#paths = first.paths;
@@ -92,7 +98,7 @@ export class FileFollower<T> implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     for (const watcher of this.#watchers.values()) {
       watcher.close();
     }
@@ -101,7 +107,7 @@ export class FileFollower<T> implements AsyncDisposable {
   }
 
   async #look(): Promise<void> {
-    this.#lookedAt = performance.now();
+    this.#lookedAt = this.#clock.now();
     this.#dueAt = Number.POSITIVE_INFINITY;
     const digest = await digestOf(this.#paths, this.#maxBytes);
     if (digest !== this.#digest && !this.#closed) {
@@ -129,18 +135,19 @@ export class FileFollower<T> implements AsyncDisposable {
 
   /** The earliest wish counts; timers never keep the process alive. */
   #lookIn(ms: number): void {
-    const dueAt = performance.now() + ms;
+    const dueAt = this.#clock.now() + ms;
     if (this.#closed || dueAt >= this.#dueAt) {
       return;
     }
     this.#dueAt = dueAt;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.look(), ms);
-    this.#timer.unref();
+    this.#timer?.cancel();
+    this.#timer = this.#clock.setTimeout(() => void this.look(), ms);
   }
 
   #changed(): void {
-    this.#lookIn(Math.max(settleMs, this.#lookedAt + this.#minGapMs - performance.now()));
+    // The gap itself bounds it, so that a system clock that is set back silences no event.
+    const rest = Math.min(this.#lookedAt + this.#minGapMs - this.#clock.now(), this.#minGapMs);
+    this.#lookIn(Math.max(settleMs, rest));
   }
 
   /** The folder of each file, and the folder where the file really is when the way leads over links. */
@@ -167,6 +174,8 @@ export class FileFollower<T> implements AsyncDisposable {
     for (const [folder, wanted] of names) {
       if (!this.#watchers.has(folder)) {
         this.#watch(folder, wanted);
+        // What changed between the reading and the watch was heard by nobody.
+        this.#changed();
       }
     }
   }
