@@ -94,7 +94,7 @@ test('BB-04: equal content, delivered again in other words, rebuilds nothing', a
   watching.destroy();
 });
 
-test('BB-08: a removed cluster is dialled no more, and its streams end with a clear error within 2 s', async (t) => {
+test('BB-08, W11: a removed cluster is dialled no more, and its streams end with a clear error within 2 s', async (t) => {
   const rig = await openRig(t, {
     handle: startWatches,
     contexts: (server) => ({ alpha: contextFor(server), beta: contextFor(server) }),
@@ -168,7 +168,7 @@ test('a cluster that moves is asked at its new place, and what runs at the old o
   await rig.upstream.waitForOpen(0);
 });
 
-test('a new token is used at once, over the connections that there are', async (t) => {
+test('G5: a new token is used at once, over the connections that there are', async (t) => {
   const rig = await openRig(t);
   await ask(rig.gateway.url, path);
   await rig.replaceKubeconfig(kubeconfigText({ alpha: contextFor(rig.upstream, { token: 'newer' }) }));

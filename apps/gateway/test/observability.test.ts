@@ -6,7 +6,7 @@ import { adminCertificate, base64, contextFor, openRig } from './support/gateway
 
 const path = '/clusters/alpha/api/v1/namespaces/web/pods/planted-query-is-not-logged?x=planted-query';
 
-test('the admin listener shows clusters, transports and metrics, with numbers that are right', async (t) => {
+test('W17: the admin listener shows clusters, transports and metrics, with numbers that are right', async (t) => {
   const { gateway, requestLines } = await openRig(t, {
     contexts: (server) => ({
       alpha: contextFor(server, {

@@ -40,7 +40,7 @@ async function endReasons({ gateway }: Rig): Promise<Record<string, number>> {
   return Object.fromEntries(Array.from(lines, ([, reason, count]) => [reason, Number(count)]));
 }
 
-test('a cluster that is removed from its kubeconfig ends its sessions within 2 s, and no others', async (t) => {
+test('W11: a cluster that is removed from its kubeconfig ends its sessions within 2 s, and no others', async (t) => {
   const beta = await UpgradeServer.listen({ tls: upstreamTls });
   t.after(() => beta[Symbol.asyncDispose]());
   const alpha = await UpgradeServer.listen({ tls: upstreamTls });

@@ -28,7 +28,7 @@ const leaseOf = (pool: TransportPool, url: string, alpn: AlpnPolicy = 'http/1.1'
   pool.lease(Endpoint.from({ url, alpn }));
 
 describe('connections per host', () => {
-  test('of 1,000 concurrent requests no more are open at a time than may be, and all are answered', async () => {
+  test('G4: of 1,000 concurrent requests no more are open at a time than may be, and all are answered', async () => {
     await using server = await RecordingServer.listen();
     await using pool = new TransportPool({ limits: { maxConnectionsPerHost: 7, maxWaitingPerHost: 1_000 } });
     using lease = leaseOf(pool, server.url);
@@ -37,7 +37,7 @@ describe('connections per host', () => {
     assert.ok(server.accepted <= 7, `${server.accepted} connections`);
   });
 
-  test('2,000 sequential requests use one connection', async () => {
+  test('G3, G4: 2,000 sequential requests use one connection', async () => {
     await using server = await RecordingServer.listen();
     await using pool = new TransportPool();
     using lease = leaseOf(pool, server.url);

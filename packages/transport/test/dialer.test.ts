@@ -39,7 +39,7 @@ describe('a dialer', () => {
     },
   };
   for (const [what, dial] of Object.entries(failing)) {
-    test(`${what} fails with ERR_RH_DIAL_FAILED and the cause, and is asked again by the next request`, async () => {
+    test(`G8, G9: ${what} fails with ERR_RH_DIAL_FAILED and the cause, and is asked again by the next request`, async () => {
       await using pool = new TransportPool();
       using lease = pool.lease(through(dial));
       for (let count = 0; count < 2; count += 1) {

@@ -23,7 +23,7 @@ describe('the key of an endpoint', () => {
   const material = (ca: CertificateAuthority, client = first): TlsMaterial =>
     TlsMaterial.fromPem({ ca: ca.certificatePem, cert: client.certPem, key: client.keyPem });
 
-  test('BB-12: differs when any single option differs, for each option there is', () => {
+  test('BB-12, G2: differs when any single option differs, for each option there is', () => {
     const base: Required<EndpointOptions> = {
       url: 'https://cluster.example:6443',
       serverName: 'kubernetes',
@@ -66,7 +66,7 @@ describe('the key of an endpoint', () => {
     }
   });
 
-  test('is equal for equal content, however it is spelled', () => {
+  test('G17: is equal for equal content, however it is spelled', () => {
     const ca = authority.certificatePem;
     const spellings: EndpointOptions[] = [
       {

@@ -127,7 +127,7 @@ describe('the founding experiments', () => {
     });
   }
 
-  test('each request carries its own token, which arrives once and in order', async () => {
+  test('G1, G5: each request carries its own token, which arrives once and in order', async () => {
     await using server = await listen({ headers: promise, body: 'ok' });
     await using pool = new TransportPool({ limits: { maxConnectionsPerHost: 1 } });
     const dispatcher = pool.dispatcher({ material: TlsMaterial.fromPem({ ca: authority.certificatePem }) });

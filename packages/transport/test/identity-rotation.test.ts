@@ -29,7 +29,7 @@ const listen = (protocol: HttpProtocol = 'http/1.1') =>
 
 for (const protocol of ['http/1.1', 'h2'] as const satisfies HttpProtocol[]) {
   describe(`${protocol}: rotation`, () => {
-    test('sends new requests to the new endpoint at once, closes idle connections, drains active ones to the limit', async () => {
+    test('W9: sends new requests to the new endpoint at once, closes idle connections, drains active ones to the limit', async () => {
       const clock = new ManualClock();
       await using pair = await servers(protocol);
       const [old, next] = pair;
@@ -150,7 +150,7 @@ describe('rotation', () => {
 });
 
 describe('an endpoint that has to be found', () => {
-  test('is asked for when it is needed, once for all who wait', async () => {
+  test('G8: is asked for when it is needed, once for all who wait', async () => {
     let asked = 0;
     await using server = await listen();
     await using pool = new TransportPool();
@@ -166,7 +166,7 @@ describe('an endpoint that has to be found', () => {
     assert.equal(asked, 1);
   });
 
-  test('is asked for again after a failure, which those who waited get with its cause', async () => {
+  test('G8: is asked for again after a failure, which those who waited get with its cause', async () => {
     let asked = 0;
     await using server = await listen();
     await using pool = new TransportPool();

@@ -63,7 +63,7 @@ describe('inspect()', () => {
     });
   }
 
-  test('gives its limits, and counts what was built, hit and evicted', async () => {
+  test('W17: gives its limits, and counts what was built, hit and evicted', async () => {
     await using server = await RecordingServer.listen();
     await using pool = new TransportPool({ profile: 'proxy', limits: { maxIdle: 7 } });
     const endpoint = Endpoint.from({ url: server.url });

@@ -18,7 +18,7 @@ function endpointsOf(url: string, count: number): Endpoint[] {
 }
 
 describe('BB-02: a pool that visits thousands of endpoints', () => {
-  test('holds at most its bound at all times, and after the idle time no connection', async () => {
+  test('G18: holds at most its bound at all times, and after the idle time no connection', async () => {
     const bound = 64;
     const clock = new ManualClock();
     await using server = await RecordingServer.listen();
@@ -50,7 +50,7 @@ describe('BB-02: a pool that visits thousands of endpoints', () => {
 });
 
 describe('BB-10: eviction', () => {
-  test('never takes what is in use: a watch and a lease outlive 50 other endpoints in a map of 8', async () => {
+  test('G18: never takes what is in use: a watch and a lease outlive 50 other endpoints in a map of 8', async () => {
     let watched: { write(chunk: string): Promise<void> } | undefined;
     await using server = await RecordingServer.listen({
       handle: async (exchange) => {
@@ -106,7 +106,7 @@ describe('BB-10: eviction', () => {
     }
   });
 
-  test('takes the least recently used', async () => {
+  test('G18: takes the least recently used', async () => {
     await using server = await RecordingServer.listen();
     await using pool = new TransportPool({ limits: { maxIdleTransports: 2, maxTransports: 8 } });
     const [a, b, c] = endpointsOf(server.url, 3);

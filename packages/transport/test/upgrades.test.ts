@@ -186,7 +186,7 @@ describe('an upgrade', () => {
     assert.equal(others['host'], `127.0.0.1:${server.port}`);
   });
 
-  test('BB-42: offers HTTP/1.1 only, also where the other connections speak HTTP/2, with the same certificate and a resumed session', async () => {
+  test('BB-42, G19, W1: offers HTTP/1.1 only, also where the other connections speak HTTP/2, with the same certificate and a resumed session', async () => {
     await using requests = await RecordingServer.listen({ tls, protocols: ['h2', 'http/1.1'] });
     await using server = await UpgradeServer.listen({ tls, protocols: ['h2', 'http/1.1'] });
     // One address for both kinds of connection: what is upgraded goes to the other port.
@@ -240,7 +240,7 @@ describe('an upgrade', () => {
     assert.equal(await read(socket, 1), 'x');
   });
 
-  test('goes the way of its identity: through its dialer, and nowhere when the dialer refuses', async () => {
+  test('G9: goes the way of its identity: through its dialer, and nowhere when the dialer refuses', async () => {
     await using server = await UpgradeServer.listen();
     await using pool = new TransportPool({ limits: cutting });
     let dials = 0;
