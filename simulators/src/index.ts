@@ -50,3 +50,4 @@ export type { PodConnection, PodServer } from './streams/pod-servers/pod-connect
 export type { ProcessContext, Program } from './streams/processes/program.ts';
 export type { StreamEnding } from './streams/server/stream-ending.ts';
 export { SocketConnection } from './streams/socket-connection.ts';
+export { turns, until } from './until.ts';
