@@ -36,6 +36,21 @@ describe('idle connections', () => {
     });
   }
 
+  for (const protocol of ['http/1.1', 'h2'] as const satisfies HttpProtocol[]) {
+    test(`G7: ${protocol}: one outlives the request that it was opened for, whose signal means nothing to it any more`, async () => {
+      await using server = await RecordingServer.listen({ protocols: [protocol] });
+      await using pool = new TransportPool();
+      using lease = pool.lease(Endpoint.from({ url: server.url, alpn: protocol }));
+      const first = new AbortController();
+      await Call.text(lease, { signal: first.signal });
+      await until(() => pool.inspect().totals.idleConnections === 1, 'idle');
+      const second = Call.start(lease);
+      first.abort();
+      await second.ended;
+      assert.deepEqual([second.code, second.body, server.accepted], [undefined, 'ok', 1]);
+    });
+  }
+
   test('a shorter promise of the server is kept: its connection is closed before the server would', async () => {
     await using server = await RecordingServer.listen({
       handle: (exchange) => exchange.respond({ headers: { 'keep-alive': 'timeout=1' }, body: 'ok' }),
