@@ -62,6 +62,13 @@ export const transportErrors = {
     retry: 'never',
     httpStatus: 500,
   },
+  ERR_RH_MATERIAL_UNAVAILABLE: {
+    summary: 'A certificate, key or CA bundle could not be had.',
+    remedy:
+      'Check that the file is there and may be read, or what the cause says of its source; it is looked at again by itself.',
+    retry: 'after',
+    httpStatus: 503,
+  },
   ERR_RH_LIMITS_INVALID: {
     summary: 'A limit of the pool is unknown or out of its range.',
     remedy: 'Give whole numbers, times in milliseconds; the message names the limit and its range.',

@@ -5,18 +5,38 @@
  */
 
 import type { Dispatcher } from 'undici';
-import type { Timer } from './clock.ts';
 import { PoolDispatcher } from './dispatcher.ts';
+import { Drain } from './drain.ts';
 import { Endpoint } from './endpoint.ts';
+import type { EndpointOptions } from './endpoint.ts';
 import { RoundhouseError, TransportError } from './errors.ts';
 import type { Exchange, ExchangeOwner } from './exchange.ts';
 import type { TransportSnapshot } from './inspect.ts';
+import type { Limits } from './limits.ts';
+import type { MaterialFollower, MaterialSource } from './material/material-source.ts';
 import type { TransportPool } from './pool.ts';
 import type { RequestOptions, ResponseHandler } from './request.ts';
 import { Transport } from './transport.ts';
 import type { Upgrade, UpgradeAnswer, UpgradeOptions, UpgradeOwner } from './upgrade.ts';
 
-export type EndpointSource = Endpoint | (() => Endpoint | Promise<Endpoint>);
+/** An endpoint whose TLS material changes by itself; whenever its source has other material, that is a rotation. */
+export interface FollowedEndpoint extends Omit<EndpointOptions, 'material'> {
+  /** Followed from the first request on, until the identity is closed or rotated to something else. */
+  readonly material: MaterialSource;
+}
+
+export type EndpointSource = Endpoint | FollowedEndpoint | (() => Endpoint | Promise<Endpoint>);
+
+/** Limits in place of the pool's: of the drains of this identity. */
+export interface IdentityOptions extends Partial<
+  Pick<Limits, 'drainTimeoutMs' | 'upgradeDrainTimeoutMs' | 'drainSpreadMs'>
+> {
+  /**
+   * Upgraded connections of a former generation: `drain`, the default, lets them go on until `upgradeDrainTimeoutMs`; `close` cuts
+   * them at once.
+   */
+  readonly upgradePolicy?: 'drain' | 'close' | undefined;
+}
 
 export interface IdentityCloseOptions {
   /** How long what is under way may go on. Default 0: a removed party's streams end now. */
@@ -30,7 +50,12 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
   /** For undici's `fetch` and `request`; refuses any other origin than its own. */
   readonly dispatcher: Dispatcher;
   readonly #pool: TransportPool;
+  readonly #options: IdentityOptions;
   #source: EndpointSource;
+  /** Of the present source, once it was asked. */
+  #follower: MaterialFollower | undefined;
+  /** Resolves when the followers of former sources are gone. */
+  #unfollowed: Promise<unknown> = Promise.resolve();
   /** What it points at: what the source gave last. */
   #endpoint: Endpoint | undefined;
   /** Whether the present source has given it. Until then nothing new is sent, and what is under way stays. */
@@ -43,18 +68,19 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
   /** Upgraded connections in its name, and those that are being asked for. Leave when their socket is gone. */
   readonly #upgrades = new Set<Upgrade>();
   /** Of former generations: they end by themselves or at the drain limit. */
-  readonly #drains = new Set<Timer>();
+  readonly #drains = new Set<Drain>();
   #closing: Promise<void> | undefined;
   #emptied: (() => void) | undefined;
 
   /** For `TransportPool.identity`. */
-  constructor(name: string, source: EndpointSource, pool: TransportPool) {
+  constructor(name: string, source: EndpointSource, pool: TransportPool, options: IdentityOptions) {
     this.name = name;
     this.#pool = pool;
+    this.#options = options;
     this.#source = source;
     this.#endpoint = source instanceof Endpoint ? source : undefined;
     this.#found = source instanceof Endpoint;
-    this.dispatcher = new PoolDispatcher((options, handler, origin) => this.#start(options, handler, origin));
+    this.dispatcher = new PoolDispatcher((request, handler, origin) => this.#start(request, handler, origin));
   }
 
   /** The present one; undefined until a source has found it. */
@@ -74,6 +100,11 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
 
   get inFlight(): number {
     return this.#exchanges.size + this.#upgrades.size;
+  }
+
+  /** Former generations that still have something under way, the oldest first. */
+  get drains(): Iterable<Pick<Drain, 'generation' | 'transport'>> {
+    return this.#drains;
   }
 
   /** Never throws: whatever is wrong fails the exchange through its handler. */
@@ -105,15 +136,26 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
 
   /**
    * From now on requests go to `source`. Equal content changes nothing. What waits moves over, idle connections of the
-   * old endpoint close, what is under way has until the drain limit. A function is asked at once if there is something
-   * to move; while it fails, what is under way goes on as it was, and new requests fail with its reason.
+   * old endpoint close, what is under way has until the drain limit. A function, or a source of material, is asked at once if
+   * there is something to move; while it fails, what is under way goes on as it was, and new requests fail with its reason.
+   *
+   * @throws ERR_RH_ENDPOINT_INVALID, ERR_RH_DIALER_UNIDENTIFIED
    */
   rotate(source: EndpointSource): void {
     if (this.#state !== 'open') {
       return;
     }
+    checkSource(source);
+    const former = this.#follower;
+    this.#follower = undefined;
     this.#source = source;
     this.#finding = undefined;
+    this.#turnTo(source);
+    // After the next one has begun: the two may be of one source, which would stop in between.
+    this.#unfollow(former);
+  }
+
+  #turnTo(source: EndpointSource): void {
     if (source instanceof Endpoint) {
       this.#pointAt(source);
       return;
@@ -142,20 +184,19 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
 
   exchangeSettled(exchange: Exchange): void {
     this.#exchanges.delete(exchange);
-    this.#checkEmpty();
+    this.#ended(exchange);
   }
 
   upgradeEnded(upgrade: Upgrade): void {
     this.#upgrades.delete(upgrade);
-    this.#checkEmpty();
+    this.#ended(upgrade);
   }
 
-  #checkEmpty(): void {
+  #ended(ended: Exchange | Upgrade): void {
+    for (const drain of this.#drains) {
+      drain.ended(ended);
+    }
     if (this.inFlight === 0) {
-      for (const drain of this.#drains) {
-        drain.cancel();
-      }
-      this.#drains.clear();
       this.#emptied?.();
     }
   }
@@ -211,9 +252,11 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
 
   async #ask(source: EndpointSource): Promise<Endpoint> {
     try {
-      const endpoint = source instanceof Endpoint ? source : await source();
+      const found = await this.#foundBy(source);
       if (this.#source === source) {
         this.#finding = undefined;
+        // What has changed while it was waited for has not pointed anywhere yet.
+        const endpoint = isFollowed(source) ? endpointOf(source) : found;
         this.#pointAt(endpoint);
         return endpoint;
       }
@@ -225,6 +268,30 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
     }
     // Rotated meanwhile: what that source said is of no interest any more.
     return this.#find();
+  }
+
+  async #foundBy(source: EndpointSource): Promise<Endpoint> {
+    if (source instanceof Endpoint) {
+      return source;
+    }
+    if (typeof source === 'function') {
+      return await source();
+    }
+    this.#follower ??= source.material.follow({
+      changed: () => {
+        if (this.#source === source && this.#state === 'open') {
+          this.#pointAt(endpointOf(source));
+        }
+      },
+    });
+    await this.#follower.ready();
+    return endpointOf(source);
+  }
+
+  #unfollow(follower: MaterialFollower | undefined): void {
+    if (follower !== undefined) {
+      this.#unfollowed = Promise.all([this.#unfollowed, follower[Symbol.asyncDispose]()]);
+    }
   }
 
   #pointAt(endpoint: Endpoint): void {
@@ -248,27 +315,45 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
         (exchange.carrier.withdraw(exchange) ? waiting : running).push(exchange);
       }
     }
+    const transport = this.#pool.presentTransport(former);
     this.#pool.released(former, true);
     for (const exchange of waiting) {
       this.#pool.submit(exchange, next);
     }
-    const { drainTimeoutMs, upgradeDrainTimeoutMs } = this.#pool.limits;
-    this.#drain(running, drainTimeoutMs);
-    this.#drain([...this.#upgrades], upgradeDrainTimeoutMs);
+    const { drainTimeoutMs, upgradeDrainTimeoutMs } = { ...this.#pool.limits, ...this.#drainLimits };
+    this.#drain(running, drainTimeoutMs, transport);
+    this.#drain(this.#upgrades, upgradeDrainTimeoutMs, transport);
   }
 
-  #drain(running: readonly (Exchange | Upgrade)[], timeoutMs: number): void {
-    if (running.length === 0) {
-      return;
+  get #drainLimits(): Partial<Limits> {
+    const { upgradePolicy, ...limits } = this.#options;
+    const given = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+    return upgradePolicy === 'close' ? { ...given, upgradeDrainTimeoutMs: 0 } : given;
+  }
+
+  #drain(
+    candidates: Iterable<Exchange | Upgrade>,
+    timeoutMs: number,
+    transport: Transport | undefined,
+  ): void {
+    const { clock, random, limits } = this.#pool;
+    const drains = [...this.#drains];
+    // What a former rotation has left behind already keeps the limit that it was given then.
+    const running = [...candidates].filter((candidate) => !drains.some((drain) => drain.has(candidate)));
+    if (running.length > 0) {
+      this.#drains.add(
+        new Drain(running, {
+          name: this.name,
+          generation: this.#generation - 1,
+          transport,
+          timeoutMs,
+          spreadMs: this.#options.drainSpreadMs ?? limits.drainSpreadMs,
+          clock,
+          random,
+          onOver: (drain) => this.#drains.delete(drain),
+        }),
+      );
     }
-    const error = new TransportError('ERR_RH_DRAINED', `${this.name} was rotated ${timeoutMs} ms ago`);
-    const drain = this.#pool.clock.setTimeout(() => {
-      this.#drains.delete(drain);
-      for (const exchange of running) {
-        exchange.fail(error);
-      }
-    }, timeoutMs);
-    this.#drains.add(drain);
   }
 
   async #close({ timeoutMs = 0, reason }: IdentityCloseOptions): Promise<void> {
@@ -286,6 +371,9 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
     if (this.#endpoint !== undefined) {
       this.#pool.released(this.#endpoint, false);
     }
+    this.#unfollow(this.#follower);
+    this.#follower = undefined;
+    await this.#unfollowed;
     this.#state = 'closed';
   }
 
@@ -303,5 +391,21 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
     return RoundhouseError.is(cause)
       ? cause
       : new TransportError('ERR_RH_DIAL_FAILED', `no endpoint for ${this.name} could be found`, { cause });
+  }
+}
+
+function isFollowed(source: EndpointSource): source is FollowedEndpoint {
+  return typeof source !== 'function' && !(source instanceof Endpoint);
+}
+
+/** Of the material that is in use now. */
+function endpointOf({ material, ...options }: FollowedEndpoint): Endpoint {
+  return Endpoint.from({ ...options, material: material.material });
+}
+
+/** What is wrong with the rest of an endpoint shows before its material is there. */
+export function checkSource(source: EndpointSource): void {
+  if (isFollowed(source)) {
+    Endpoint.from({ ...source, material: undefined });
   }
 }

@@ -8,7 +8,13 @@ export { RoundhouseError, TransportError, transportErrors } from './errors.ts';
 export type { CatalogueEntry, ErrorDetails, Retry, TransportErrorCode } from './errors.ts';
 export { FileFollower } from './files/file-follower.ts';
 export type { FileFollowerOptions, ReadFile } from './files/file-follower.ts';
-export type { EndpointSource, Identity, IdentityCloseOptions } from './identity.ts';
+export type {
+  EndpointSource,
+  FollowedEndpoint,
+  Identity,
+  IdentityCloseOptions,
+  IdentityOptions,
+} from './identity.ts';
 export type {
   ConnectionEvent,
   IdentifiedTransportSnapshot,
@@ -22,6 +28,25 @@ export type { Limits, ProfileName } from './limits.ts';
 export type { Protocol } from './protocol-choice.ts';
 export { TransportPool } from './pool.ts';
 export type { CloseOptions, PoolOptions } from './pool.ts';
+export { MaterialSource } from './material/material-source.ts';
+export type {
+  BadMaterial,
+  CallbackOptions,
+  MaterialChange,
+  MaterialFollower,
+  MaterialListener,
+  MaterialSourceOptions,
+  MaterialStatus,
+  PushOptions,
+} from './material/material-source.ts';
+export type { LoadMaterial } from './material/callback-feed.ts';
+export type { MaterialFiles } from './material/file-feed.ts';
+export type {
+  MaterialContent,
+  MaterialContents,
+  MaterialPartName,
+  MaterialPartStatus,
+} from './material/material-part.ts';
 export { proxyDialer } from './proxy/proxy-dialer.ts';
 export type { ProxyOptions } from './proxy/proxy-address.ts';
 export { proxyFromEnvironment } from './proxy/proxy-from-environment.ts';

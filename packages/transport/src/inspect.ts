@@ -56,8 +56,10 @@ export interface TransportSnapshot extends EndpointFacts {
 }
 
 export interface IdentifiedTransportSnapshot extends TransportSnapshot {
-  /** Names of the identities that point at it. */
+  /** Names of the identities that point at it, or have left something on it that is under way. */
   readonly identities: readonly string[];
+  /** Which generation of each of them it is, in the same order. */
+  readonly generations: readonly number[];
 }
 
 export interface PoolSnapshot {

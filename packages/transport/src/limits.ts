@@ -43,6 +43,11 @@ export interface Limits {
   readonly drainTimeoutMs: number;
   /** After a rotation: an upgraded connection of the former endpoint is cut with ERR_RH_DRAINED. 0: at once. */
   readonly upgradeDrainTimeoutMs: number;
+  /**
+   * After a rotation: cuts are spread over the last part of both limits, at most a quarter, so that what was cut does not come back
+   * in the same moment. 0: all at the limit.
+   */
+  readonly drainSpreadMs: number;
   /** Unused transports kept in the map; the least recently used is closed. */
   readonly maxIdleTransports: number;
   /** Transports in the map, used ones included; one more is refused with ERR_RH_AT_CAPACITY. */
@@ -76,6 +81,7 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     requestTimeoutMs: 15_000,
     drainTimeoutMs: 10_000,
     upgradeDrainTimeoutMs: 10_000,
+    drainSpreadMs: 0,
     maxIdleTransports: 64,
     maxTransports: 256,
     readAheadBytes: 1_048_576,
@@ -100,6 +106,7 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     requestTimeoutMs: 60_000,
     drainTimeoutMs: 60_000,
     upgradeDrainTimeoutMs: 600_000,
+    drainSpreadMs: 15_000,
     maxIdleTransports: 1_024,
     maxTransports: 4_096,
     readAheadBytes: 0,

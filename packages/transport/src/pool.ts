@@ -14,8 +14,8 @@ import type { EndpointOptions } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { IdleConnections } from './idle-connections.ts';
-import { Identity } from './identity.ts';
-import type { EndpointSource } from './identity.ts';
+import { Identity, checkSource } from './identity.ts';
+import type { EndpointSource, IdentityOptions } from './identity.ts';
 import { publishTransport } from './inspect.ts';
 import type { PoolSnapshot, TransportSnapshot } from './inspect.ts';
 import { Lease } from './lease.ts';
@@ -33,6 +33,8 @@ export interface PoolOptions {
   /** Overrides single limits of the profile. */
   readonly limits?: Partial<Limits> | undefined;
   readonly clock?: Clock | undefined;
+  /** From 0 to 1: spreads what must not happen in step. Default: `Math.random`. */
+  readonly random?: (() => number) | undefined;
 }
 
 export interface CloseOptions {
@@ -43,6 +45,7 @@ export interface CloseOptions {
 export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOwner {
   readonly limits: Limits;
   readonly clock: Clock;
+  readonly random: () => number;
   #state: PoolSnapshot['state'] = 'open';
   /** Bounded by `maxTransports`; entries leave by eviction, by retirement and at the end. */
   readonly #transports = new Map<string, Transport>();
@@ -70,6 +73,7 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
   constructor(options: PoolOptions = {}) {
     this.limits = limitsOf(options.profile ?? 'apiClient', options.limits ?? {});
     this.clock = options.clock ?? systemClock;
+    this.random = options.random ?? Math.random;
     this.#idle = new IdleConnections(this.clock, this.limits);
   }
 
@@ -91,12 +95,14 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
    * what is under way in its name follows.
    *
    * @param name for people, in snapshots; need not be unique
-   * @param source the endpoint, or what finds it: called lazily, one at a time, and again after a failure
-   * @throws ERR_RH_POOL_CLOSED
+   * @param source the endpoint, or what finds it: called lazily, one at a time, and again after a failure; or the options of an
+   * endpoint with a `MaterialSource`, which rotates it
+   * @throws ERR_RH_POOL_CLOSED, ERR_RH_ENDPOINT_INVALID, ERR_RH_DIALER_UNIDENTIFIED
    */
-  identity(name: string, source: EndpointSource): Identity {
+  identity(name: string, source: EndpointSource, options: IdentityOptions = {}): Identity {
     this.#refuseWhenClosing();
-    const identity = new Identity(name, source, this);
+    checkSource(source);
+    const identity = new Identity(name, source, this, options);
     this.#identities.add(identity);
     return identity;
   }
@@ -113,19 +119,14 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
   }
 
   inspect(): PoolSnapshot {
-    const names = new Map<string, string[]>();
-    for (const identity of this.#identities) {
-      const key = identity.endpoint?.key;
-      if (key !== undefined) {
-        names.set(key, [...(names.get(key) ?? []), identity.name]);
-      }
-    }
+    const users = this.#users();
     return {
       state: this.#state,
       limits: this.limits,
       transports: [...this.#transports.values(), ...this.#draining].map((transport) => ({
         ...transport.inspect(),
-        identities: transport.state === 'open' ? (names.get(transport.endpoint.key) ?? []) : [],
+        identities: (users.get(transport) ?? []).map(({ name }) => name),
+        generations: (users.get(transport) ?? []).map(({ generation }) => generation),
       })),
       totals: {
         transports: this.#transports.size,
@@ -136,6 +137,23 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
         ...this.#totals,
       },
     };
+  }
+
+  /** Which identities point at a transport, or have left something on it that is under way. */
+  #users(): Map<Transport, Pick<Identity, 'name' | 'generation'>[]> {
+    const users = new Map<Transport, Pick<Identity, 'name' | 'generation'>[]>();
+    const add = (transport: Transport | undefined, name: string, generation: number): void => {
+      if (transport !== undefined) {
+        users.set(transport, [...(users.get(transport) ?? []), { name, generation }]);
+      }
+    };
+    for (const { name, generation, endpoint, drains } of this.#identities) {
+      add(endpoint && this.presentTransport(endpoint), name, generation);
+      for (const drain of drains) {
+        add(drain.transport, name, drain.generation);
+      }
+    }
+    return users;
   }
 
   /**
@@ -254,8 +272,13 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
     return transport;
   }
 
+  /** Undefined when nobody has asked for it yet, or it has left the map. */
+  presentTransport(endpoint: Endpoint): Transport | undefined {
+    return this.#transports.get(endpoint.key);
+  }
+
   protocolsOf(endpoint: Endpoint | undefined): TransportSnapshot['protocols'] {
-    const transport = endpoint === undefined ? undefined : this.#transports.get(endpoint.key);
+    const transport = endpoint === undefined ? undefined : this.presentTransport(endpoint);
     return transport?.protocols ?? { unary: undefined, stream: undefined };
   }
 
@@ -349,9 +372,7 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
       : undefined;
     await Promise.all([...this.#draining].map((transport) => transport.closed));
     timer?.cancel();
-    for (const identity of this.#identities) {
-      void identity.close();
-    }
+    await Promise.all([...this.#identities].map((identity) => identity.close()));
     this.#idle[Symbol.dispose]();
     this.#state = 'closed';
   }

@@ -18,8 +18,12 @@ export interface PemMaterial {
 /** A bundle of all public roots is about 250 KiB; what is larger is no bundle. */
 const maxPemBytes = 4 * 1_048_576;
 
+const mismatch = { reason: 'mismatch' } as const;
+
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const certificateStart = /-----BEGIN CERTIFICATE-----/g;
+/** A last line that a cut has left of the start of a block. */
+const brokenStart = /(?:^|\n)-{1,5}(?:(?<=-----)B[A-Z ]*-{0,4})?$/;
 
 export class TlsMaterial {
   /** No CA of its own and no client certificate: public roots, anonymous caller. */
@@ -31,7 +35,10 @@ export class TlsMaterial {
   readonly certDigest: string | undefined;
   /** The CA certificate that ends first. */
   readonly caExpiresAt: Date | undefined;
+  /** When that one began, by which its length of life is known. */
+  readonly caValidFrom: Date | undefined;
   readonly certExpiresAt: Date | undefined;
+  readonly certValidFrom: Date | undefined;
   readonly #ca: readonly X509Certificate[] | undefined;
   readonly #chain: readonly X509Certificate[] | undefined;
   readonly #key: KeyObject | undefined;
@@ -47,8 +54,11 @@ export class TlsMaterial {
     this.caDigest =
       ca && digest([...new Set(ca.map((certificate) => certificate.fingerprint256))].toSorted());
     this.certDigest = chain && digest(chain.map((certificate) => certificate.fingerprint256));
-    this.caExpiresAt = ca?.map((certificate) => certificate.validToDate).reduce(earlier);
+    const firstToEnd = ca?.reduce((first, other) => (other.validToDate < first.validToDate ? other : first));
+    this.caExpiresAt = firstToEnd?.validToDate;
+    this.caValidFrom = firstToEnd?.validFromDate;
     this.certExpiresAt = chain?.[0]?.validToDate;
+    this.certValidFrom = chain?.[0]?.validFromDate;
   }
 
   /**
@@ -73,9 +83,32 @@ export class TlsMaterial {
       throw new TransportError(
         'ERR_RH_MATERIAL_INVALID',
         'the client key does not belong to the client certificate',
+        { data: mismatch },
       );
     }
     return new TlsMaterial(ca, chain, key);
+  }
+
+  /** Whether the error says that certificate and key are each whole, and not of each other: perhaps only one is written yet. */
+  static isMismatch(error: unknown): boolean {
+    return error instanceof TransportError && error.data === mismatch;
+  }
+
+  /** The trust of this one with the client certificate and key of another. */
+  withPairOf(other: TlsMaterial): TlsMaterial {
+    return this.#ca === undefined && other.#chain === undefined
+      ? TlsMaterial.none
+      : new TlsMaterial(this.#ca, other.#chain, other.#key);
+  }
+
+  /**
+   * The same trust, and another client certificate.
+   *
+   * @throws ERR_RH_MATERIAL_INVALID
+   */
+  withClient(pair: { readonly cert: string | Uint8Array; readonly key: string | Uint8Array }): TlsMaterial {
+    const client = TlsMaterial.fromPem(pair);
+    return new TlsMaterial(this.#ca, client.#chain, client.#key);
   }
 
   equals(other: TlsMaterial): boolean {
@@ -100,7 +133,7 @@ function parseCertificates(what: string, bytes: string | Uint8Array): X509Certif
   }
   // A bundle that was cut while it was written starts a block that it does not end. Blocks of other kinds are let
   // pass: a kubelet keeps its certificate and its key in one file.
-  if ((text.match(certificateStart)?.length ?? 0) !== blocks.length) {
+  if ((text.match(certificateStart)?.length ?? 0) !== blocks.length || brokenStart.test(text)) {
     throw new TransportError('ERR_RH_MATERIAL_INVALID', `the ${what} holds an incomplete certificate`);
   }
   return blocks.map((block, index) => {
@@ -144,8 +177,4 @@ function digest(parts: readonly string[]): string {
     hash.update(`${part.length}:${part};`);
   }
   return hash.digest('hex');
-}
-
-function earlier(a: Date, b: Date): Date {
-  return b < a ? b : a;
 }

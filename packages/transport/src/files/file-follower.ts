@@ -52,6 +52,7 @@ export class FileFollower<T> implements AsyncDisposable {
   #dueAt = Number.POSITIVE_INFINITY;
   #lookedAt: number;
   #looking: Promise<void> | undefined;
+  #nextLook: Promise<void> | undefined;
   #closed = false;
 
   private constructor(options: FileFollowerOptions<T>, first: Loaded<T> & { readonly value: T }) {
@@ -90,10 +91,23 @@ export class FileFollower<T> implements AsyncDisposable {
 
   /** Looks now, and resolves when it is known whether something has changed. */
   async look(): Promise<void> {
+    if (this.#looking === undefined) {
+      await this.#lookNow();
+      return;
+    }
+    // What is under way may have read already what has changed since: one more, for all who ask meanwhile.
+    this.#nextLook ??= this.#looking.then(() => {
+      this.#nextLook = undefined;
+      return this.#lookNow();
+    });
+    await this.#nextLook;
+  }
+
+  #lookNow(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
     });
-    await this.#looking;
+    return this.#looking;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -104,11 +118,15 @@ export class FileFollower<T> implements AsyncDisposable {
     }
     this.#watchers.clear();
     await this.#looking;
+    await this.#nextLook;
   }
 
   async #look(): Promise<void> {
     this.#lookedAt = this.#clock.now();
     this.#dueAt = Number.POSITIVE_INFINITY;
+    if (this.#closed) {
+      return;
+    }
     const digest = await digestOf(this.#paths, this.#maxBytes);
     if (digest !== this.#digest && !this.#closed) {
       const loaded = await run(this.#options.load, this.#maxBytes);
@@ -141,7 +159,7 @@ export class FileFollower<T> implements AsyncDisposable {
     }
     this.#dueAt = dueAt;
     this.#timer?.cancel();
-    this.#timer = this.#clock.setTimeout(() => void this.look(), ms);
+    this.#timer = this.#clock.setTimeout(() => void this.#lookNow(), ms);
   }
 
   #changed(): void {
