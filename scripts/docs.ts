@@ -6,10 +6,17 @@ import { commandLinePage } from './docs/cli.ts';
 import { configurationPage } from './docs/configuration.ts';
 import { errorsPage } from './docs/errors.ts';
 import { metricsPage } from './docs/metrics.ts';
+import { fieldReportsPage } from './docs/field-reports.ts';
 import type { Page } from './docs/page.ts';
 import { repositoryRoot } from './repository.ts';
 
-const pages: readonly Page[] = [errorsPage, metricsPage, commandLinePage, configurationPage];
+const pages: readonly Page[] = [
+  errorsPage,
+  metricsPage,
+  commandLinePage,
+  configurationPage,
+  fieldReportsPage,
+];
 
 const checkOnly = process.argv.includes('--check');
 for (const page of pages) {
