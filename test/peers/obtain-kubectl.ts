@@ -10,10 +10,11 @@ import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { tarballEntry, zipEntry } from './archive-entry.ts';
+import { cacheFolder } from './cache-folder.ts';
 
 interface KubectlRelease {
   readonly version: string;
@@ -66,7 +67,7 @@ export async function obtainKubectl(
 
   const release: KubectlRelease = releases[minor];
   const folder = path.join(
-    cacheFolder(environment),
+    cacheFolder('kubectl', environment),
     `${release.version}-${release.binarySha256.slice(0, 12)}`,
   );
   const kubectl = path.join(folder, 'kubectl');
@@ -89,16 +90,6 @@ async function checkedOverride(file: string): Promise<string> {
     throw new Error(`${overrideVariable} names ${file}, which cannot be executed`, { cause });
   }
   return path.resolve(file);
-}
-
-function cacheFolder(environment: NodeJS.ProcessEnv): string {
-  const configured = environment['XDG_CACHE_HOME'];
-  // The XDG specification has relative paths ignored.
-  const root =
-    configured !== undefined && path.isAbsolute(configured)
-      ? configured
-      : path.join(environment['HOME'] ?? homedir(), '.cache');
-  return path.join(root, 'roundhouse', 'kubectl');
 }
 
 async function sha256OfFile(file: string): Promise<string | undefined> {
