@@ -7,9 +7,12 @@ import { dirname, resolve } from 'node:path';
 import { RoundhouseError, TlsMaterial } from '@roundhouse/transport';
 import type { Dialer } from '@roundhouse/transport';
 import { clusterProxyDialer } from './cluster-proxy.ts';
+import { bearerTokenIn } from './credentials/bearer-token.ts';
+import { execPluginOf } from './credentials/exec-plugin.ts';
+import type { ExecPlugin, ExecPolicy } from './credentials/exec-plugin.ts';
 import { KubernetesError } from './errors.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
-import type { Kubeconfig, KubeconfigCluster, KubeconfigUser } from './kubeconfig.ts';
+import type { Kubeconfig, KubeconfigCluster, KubeconfigExec, KubeconfigUser } from './kubeconfig.ts';
 
 /** Reads a whole file. */
 export type ReadMaterial = (path: string) => Promise<Uint8Array>;
@@ -19,7 +22,9 @@ export type Credential =
   /** In `material`. */
   | { readonly kind: 'client-certificate' }
   /** For `Authorization: Bearer`. A client certificate may be in `material` besides. */
-  | { readonly kind: 'token'; readonly token: string };
+  | { readonly kind: 'token'; readonly token: string }
+  /** To be obtained by running a program, which was not done. Its client certificate is shown where `material` has none. */
+  | { readonly kind: 'exec'; readonly plugin: ExecPlugin };
 
 export interface ClusterAccess {
   /** The name of the context. */
@@ -48,6 +53,12 @@ export interface RefusedContext {
 
 export type ContextResolution = ClusterAccess | RefusedContext;
 
+/** What whoever reads a kubeconfig decides about it. */
+export interface ResolveOptions {
+  /** Which credential plugins may be run; default: none. Here none is run in any case. */
+  readonly execPolicy?: ExecPolicy | undefined;
+}
+
 /**
  * Every context of a kubeconfig file, in the order of the file.
  *
@@ -56,11 +67,12 @@ export type ContextResolution = ClusterAccess | RefusedContext;
 export async function loadKubeconfig(
   path: string,
   read: ReadMaterial,
+  options: ResolveOptions = {},
 ): Promise<ReadonlyMap<string, ContextResolution>> {
   const kubeconfig = parseKubeconfig(await read(path), path);
   const resolutions = new Map<string, ContextResolution>();
   for (const name of kubeconfig.contexts.keys()) {
-    resolutions.set(name, await resolveContext(kubeconfig, name, dirname(path), read));
+    resolutions.set(name, await resolveContext(kubeconfig, name, dirname(path), read, options));
   }
   return resolutions;
 }
@@ -71,9 +83,10 @@ export async function resolveContext(
   name: string,
   folder: string,
   read: ReadMaterial,
+  options: ResolveOptions = {},
 ): Promise<ContextResolution> {
   try {
-    return await new Resolver(name, folder, read).resolve(kubeconfig);
+    return await new Resolver(name, folder, read, options).resolve(kubeconfig);
   } catch (error) {
     if (error instanceof KubernetesError) {
       return { name, refusal: error };
@@ -89,11 +102,13 @@ class Resolver {
   readonly #name: string;
   readonly #folder: string;
   readonly #read: ReadMaterial;
+  readonly #execPolicy: ExecPolicy;
 
-  constructor(name: string, folder: string, read: ReadMaterial) {
+  constructor(name: string, folder: string, read: ReadMaterial, { execPolicy }: ResolveOptions) {
     this.#name = name;
     this.#folder = folder;
     this.#read = read;
+    this.#execPolicy = execPolicy ?? { policy: 'DenyAll' };
   }
 
   async resolve(kubeconfig: Kubeconfig): Promise<ClusterAccess> {
@@ -116,7 +131,7 @@ class Resolver {
     if (plain && hasTlsOptions(cluster, user)) {
       throw unusable(name, 'TLS options are given for a server without TLS');
     }
-    const { material, serverTrust } = plain
+    const { material, serverTrust, ca } = plain
       ? { material: TlsMaterial.none, serverTrust: TlsMaterial.none }
       : await this.#material(cluster, user);
     return {
@@ -128,7 +143,9 @@ class Resolver {
       material,
       serverTrust,
       dialer: cluster.proxyUrl === undefined ? undefined : clusterProxyDialer(cluster.proxyUrl, serverTrust),
-      credential: await this.#credential(user, material),
+      credential: await this.#credential(user, material, (exec) =>
+        execPluginOf(exec, { name, cluster, ca, folder: this.#folder, policy: this.#execPolicy }),
+      ),
       namespace: context.namespace,
     };
   }
@@ -154,7 +171,7 @@ class Resolver {
   async #material(
     cluster: KubeconfigCluster,
     user: KubeconfigUser,
-  ): Promise<Pick<ClusterAccess, 'material' | 'serverTrust'>> {
+  ): Promise<Pick<ClusterAccess, 'material' | 'serverTrust'> & { readonly ca?: Uint8Array | undefined }> {
     const ca = await this.#bytes(
       'certificate-authority',
       cluster.certificateAuthorityData,
@@ -171,22 +188,30 @@ class Resolver {
     const serverTrust = TlsMaterial.fromPem({ ca });
     const material =
       cert === undefined && key === undefined ? serverTrust : TlsMaterial.fromPem({ ca, cert, key });
-    return { material, serverTrust };
+    return { material, serverTrust, ca };
   }
 
-  async #credential(user: KubeconfigUser, material: TlsMaterial): Promise<Credential> {
+  async #credential(
+    user: KubeconfigUser,
+    material: TlsMaterial,
+    pluginOf: (exec: KubeconfigExec) => ExecPlugin,
+  ): Promise<Credential> {
     // With both, the file is the newer one (client-go: "TokenFile ... takes precedence over Token").
     const token =
       user.tokenFile === undefined ? user.token : (await this.#file('tokenFile', user.tokenFile)).toString();
-    if (token === undefined) {
-      return { kind: material.certDigest === undefined ? 'none' : 'client-certificate' };
+    if (token !== undefined) {
+      return {
+        kind: 'token',
+        token:
+          bearerTokenIn(token) ??
+          fail(unusable(this.#name, 'its token is empty or has characters that a token cannot have')),
+      };
     }
-    const trimmed = token.trim();
-    // What may stand in a header field without changing what stands behind it.
-    if (!/^[\x21-\x7e]+$/.test(trimmed)) {
-      throw unusable(this.#name, 'its token is empty or has characters that a token cannot have');
+    // A token wins over a plugin, as for kubectl.
+    if (user.exec !== undefined) {
+      return { kind: 'exec', plugin: pluginOf(user.exec) };
     }
-    return { kind: 'token', token: trimmed };
+    return { kind: material.certDigest === undefined ? 'none' : 'client-certificate' };
   }
 
   /** Inline data wins over a file, as in kubectl. */
@@ -218,11 +243,11 @@ const anonymous: KubeconfigUser = {
   clientKeyData: undefined,
   token: undefined,
   tokenFile: undefined,
+  exec: undefined,
   unsupported: [],
 };
 
 const unsupportedNames: Readonly<Record<string, string>> = {
-  exec: 'exec credentials',
   'auth-provider': 'an auth-provider',
   username: 'basic authentication',
   password: 'basic authentication',

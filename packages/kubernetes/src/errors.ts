@@ -21,33 +21,34 @@ export const kubernetesErrors = {
   },
   ERR_RH_CONTEXT_UNSUPPORTED: {
     summary: 'A context of a kubeconfig asks for something that is not supported.',
-    remedy: 'Use a token, a token file or a client certificate for this context.',
+    remedy: 'Use a token, a token file, a client certificate or an exec plugin for this context.',
     retry: 'never',
     httpStatus: 503,
   },
-  ERR_RH_API_REQUEST_INVALID: {
-    summary: 'A request to a Kubernetes API names something that no path can name.',
-    remedy: 'Give a namespace where the kind has one, and names as the API takes them.',
-    retry: 'never',
-    httpStatus: 500,
-  },
-  ERR_RH_API_STATUS: {
-    summary: 'A Kubernetes API answered a request with a failure.',
-    remedy: 'Look at the status and the reason in the message; 401 and 403 are about who asks.',
+  ERR_RH_TOKEN_FILE_UNUSABLE: {
+    summary: 'A token file cannot be read, or holds no token.',
+    remedy: 'Put the token into it and nothing else; it is followed live, and a last good one stays in use.',
     retry: 'after',
-    httpStatus: 502,
+    httpStatus: 503,
   },
-  ERR_RH_API_ANSWER_INVALID: {
-    summary: 'A Kubernetes API answered a request with something that is not what was asked for.',
-    remedy: 'Look at what stands between here and the server: something in between may answer in its place.',
-    retry: 'after',
-    httpStatus: 502,
-  },
-  ERR_RH_API_ANSWER_TOO_LARGE: {
-    summary: 'A Kubernetes API answered a request with more than is taken in.',
-    remedy: 'Ask for less at a time: by pages, by a selector, by namespace.',
+  ERR_RH_EXEC_PLUGIN_FORBIDDEN: {
+    summary: 'A context of a kubeconfig wants a credential plugin to be run that may not be run.',
+    remedy: 'Add its command to the allowlist of credential plugins, or use another credential.',
     retry: 'never',
-    httpStatus: 502,
+    httpStatus: 503,
+  },
+  ERR_RH_EXEC_PLUGIN_FAILED: {
+    summary: 'A credential plugin could not be run, or did not end well.',
+    remedy:
+      'Run its command by hand as the user of this program; what it says on stderr is not kept unless it is asked for.',
+    retry: 'after',
+    httpStatus: 503,
+  },
+  ERR_RH_EXEC_CREDENTIAL_INVALID: {
+    summary: 'A credential plugin printed something that is no credential.',
+    remedy: 'It must print an ExecCredential of the apiVersion that the kubeconfig names, and nothing else.',
+    retry: 'after',
+    httpStatus: 503,
   },
 } as const satisfies Record<string, CatalogueEntry>;
 

@@ -1,27 +1,3 @@
-export type { ApiAccess, ApiCredential, ShownCredential } from './client/api-requests.ts';
-export { ApiStatusError, isApiStatus } from './client/api-status-error.ts';
-export type { RequestSender } from './client/answer.ts';
-export { KubeClient } from './client/kube-client.ts';
-export type {
-  CallOptions,
-  DeleteOptions,
-  JsonPatchOperation,
-  ListOptions,
-  ObjectList,
-  Patch,
-  Selection,
-  WriteOptions,
-} from './client/kube-client.ts';
-export { ShapeError } from './client/kube-object.ts';
-export type {
-  KubeObject,
-  ObjectManifest,
-  ObjectMeta,
-  ObjectName,
-  OwnerReference,
-} from './client/kube-object.ts';
-export { asItCame } from './client/resource-type.ts';
-export type { ResourceType } from './client/resource-type.ts';
 export { loadKubeconfig, resolveContext } from './cluster-access.ts';
 export type {
   ClusterAccess,
@@ -29,11 +5,29 @@ export type {
   Credential,
   ReadMaterial,
   RefusedContext,
+  ResolveOptions,
 } from './cluster-access.ts';
 export { clusterProxyDialer } from './cluster-proxy.ts';
+export type { CredentialOutcome, CredentialSource } from './credentials/credential-source.ts';
+export { execPolicies } from './credentials/exec-plugin.ts';
+export type { ExecPlugin, ExecPolicy } from './credentials/exec-plugin.ts';
+export { ExecSources } from './credentials/exec-sources.ts';
+export type { ExecRun, ExecSourcesOptions, ExecUser } from './credentials/exec-sources.ts';
+export { GivenCredential } from './credentials/given-credential.ts';
+export { PresentCredential } from './credentials/present-credential.ts';
+export type { ClientPair, PresentCredentialParts } from './credentials/present-credential.ts';
+export { endOfToken } from './credentials/token-end.ts';
+export { TokenFile } from './credentials/token-file.ts';
+export type { TokenFileOptions } from './credentials/token-file.ts';
 export { KubernetesError, kubernetesErrors } from './errors.ts';
 export type { KubernetesErrorCode } from './errors.ts';
 export { maxKubeconfigBytes, parseKubeconfig } from './kubeconfig.ts';
-export type { Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser } from './kubeconfig.ts';
+export type {
+  Kubeconfig,
+  KubeconfigCluster,
+  KubeconfigContext,
+  KubeconfigExec,
+  KubeconfigUser,
+} from './kubeconfig.ts';
 export { failureStatus } from './status.ts';
 export type { Status, StatusCause, StatusFacts } from './status.ts';

@@ -15,6 +15,20 @@ export interface KubeconfigCluster {
   readonly certificateAuthority: string | undefined;
   readonly certificateAuthorityData: string | undefined;
   readonly proxyUrl: string | undefined;
+  readonly disableCompression: boolean;
+  /** Of the extension `client.authentication.k8s.io/exec`: what an exec plugin is told about this cluster. Any JSON. */
+  readonly execConfig: unknown;
+}
+
+/** How a program is run that gives the credential. */
+export interface KubeconfigExec {
+  readonly command: string | undefined;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly apiVersion: string | undefined;
+  readonly installHint: string | undefined;
+  readonly provideClusterInfo: boolean;
+  readonly interactiveMode: string | undefined;
 }
 
 export interface KubeconfigUser {
@@ -24,7 +38,8 @@ export interface KubeconfigUser {
   readonly clientKeyData: string | undefined;
   readonly token: string | undefined;
   readonly tokenFile: string | undefined;
-  /** Names of fields that are set and not supported, for instance `exec`. */
+  readonly exec: KubeconfigExec | undefined;
+  /** Names of fields that are set and not supported, for instance `auth-provider`. */
   readonly unsupported: readonly string[];
 }
 
@@ -122,12 +137,23 @@ function readCluster(fields: Fields): KubeconfigCluster {
     certificateAuthority: fields.text('certificate-authority'),
     certificateAuthorityData: fields.text('certificate-authority-data'),
     proxyUrl: fields.text('proxy-url'),
+    disableCompression: fields.flag('disable-compression'),
+    execConfig: readExecConfig(fields),
   };
+}
+
+/** The extensions of others are none of our business, whatever they look like. */
+function readExecConfig(fields: Fields): unknown {
+  for (const item of fields.items('extensions')) {
+    if (isMapping(item) && item['name'] === 'client.authentication.k8s.io/exec') {
+      return item['extension'];
+    }
+  }
+  return undefined;
 }
 
 /** Each would change who we are at the cluster: leaving one out silently would be a different identity. */
 const unsupportedUserFields = [
-  'exec',
   'auth-provider',
   'username',
   'password',
@@ -145,7 +171,23 @@ function readUser(fields: Fields): KubeconfigUser {
     clientKeyData: fields.text('client-key-data'),
     token: fields.text('token'),
     tokenFile: fields.text('tokenFile'),
+    exec: fields.has('exec') ? readExec(fields.fields('exec')) : undefined,
     unsupported: unsupportedUserFields.filter((name) => fields.has(name)),
+  };
+}
+
+function readExec(fields: Fields): KubeconfigExec {
+  return {
+    command: fields.text('command'),
+    args: fields.texts('args'),
+    env: fields.entries('env').map((entry) => ({
+      name: entry.text('name') ?? '',
+      value: entry.text('value') ?? '',
+    })),
+    apiVersion: fields.text('apiVersion'),
+    installHint: fields.text('installHint'),
+    provideClusterInfo: fields.flag('provideClusterInfo'),
+    interactiveMode: fields.text('interactiveMode'),
   };
 }
 
@@ -201,6 +243,25 @@ class Fields {
       throw new Problem(`${this.#where}.${name} is not a list`);
     }
     return value;
+  }
+
+  /** What is a list by chance: anything else is passed over. */
+  items(name: string): readonly unknown[] {
+    const value = this.#values.get(name);
+    return Array.isArray(value) ? value : [];
+  }
+
+  texts(name: string): readonly string[] {
+    return this.list(name).map((item, index) => {
+      if (typeof item !== 'string') {
+        throw new Problem(`${this.#where}.${name}[${index}] is not text`);
+      }
+      return item;
+    });
+  }
+
+  entries(name: string): readonly Fields[] {
+    return this.list(name).map((item, index) => new Fields(item, `${this.#where}.${name}[${index}]`));
   }
 
   fields(name: string): Fields {

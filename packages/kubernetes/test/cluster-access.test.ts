@@ -110,8 +110,6 @@ test('without a user there is no credential', async () => {
 
 test('what is not supported is refused by name', async () => {
   for (const [user, words] of [
-    [{ exec: { command: 'aws' } }, 'exec credentials'],
-    [{ token: 'abc', exec: { command: 'aws' } }, 'exec credentials'],
     [{ 'auth-provider': { name: 'oidc' } }, 'an auth-provider'],
     [{ username: 'admin', password: 'planted-secret' }, 'basic authentication'],
     [{ token: 'abc', as: 'root' }, 'impersonation'],
@@ -192,7 +190,7 @@ test('what is missing or broken is refused with the reason, and no secret is in 
 test('a context that cannot be used spoils none of the others', async () => {
   const config = `
 clusters: [{name: c, cluster: {server: 'https://a'}}]
-users: [{name: bad, user: {exec: {command: x}}}, {name: good, user: {token: t}}]
+users: [{name: bad, user: {as: x}}, {name: good, user: {token: t}}]
 contexts:
 - {name: one, context: {cluster: c, user: bad}}
 - {name: two, context: {cluster: c, user: good}}
