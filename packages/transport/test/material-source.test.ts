@@ -344,7 +344,7 @@ describe('material from a callback', () => {
       'ca+pair: ERR_RH_MATERIAL_UNAVAILABLE: the callback for TLS material failed: the vault is sealed',
     ]);
     for (const wait of [1_000, 2_000, 4_000]) {
-      const former = asked;
+      const former: number = asked;
       clock.advance(wait - 1);
       assert.equal(asked, former);
       clock.advance(1);
