@@ -50,6 +50,30 @@ export const kubernetesErrors = {
     retry: 'after',
     httpStatus: 503,
   },
+  ERR_RH_API_REQUEST_INVALID: {
+    summary: 'A request to a Kubernetes API names something that no path can name.',
+    remedy: 'Give a namespace where the kind has one, and names as the API takes them.',
+    retry: 'never',
+    httpStatus: 500,
+  },
+  ERR_RH_API_STATUS: {
+    summary: 'A Kubernetes API answered a request with a failure.',
+    remedy: 'Look at the status and the reason in the message; 401 and 403 are about who asks.',
+    retry: 'after',
+    httpStatus: 502,
+  },
+  ERR_RH_API_ANSWER_INVALID: {
+    summary: 'A Kubernetes API answered a request with something that is not what was asked for.',
+    remedy: 'Look at what stands between here and the server: something in between may answer in its place.',
+    retry: 'after',
+    httpStatus: 502,
+  },
+  ERR_RH_API_ANSWER_TOO_LARGE: {
+    summary: 'A Kubernetes API answered a request with more than is taken in.',
+    remedy: 'Ask for less at a time: by pages, by a selector, by namespace.',
+    retry: 'never',
+    httpStatus: 502,
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type KubernetesErrorCode = keyof typeof kubernetesErrors;
