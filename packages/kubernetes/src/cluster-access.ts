@@ -5,7 +5,7 @@
 
 import { dirname, resolve } from 'node:path';
 import { RoundhouseError, TlsMaterial } from '@roundhouse/transport';
-import type { Dialer } from '@roundhouse/transport';
+import type { Dialer, MaterialContents } from '@roundhouse/transport';
 import { clusterProxyDialer } from './cluster-proxy.ts';
 import { bearerTokenIn } from './credentials/bearer-token.ts';
 import { execPluginOf } from './credentials/exec-plugin.ts';
@@ -57,6 +57,11 @@ export type ContextResolution = ClusterAccess | RefusedContext;
 export interface ResolveOptions {
   /** Which credential plugins may be run; default: none. Here none is run in any case. */
   readonly execPolicy?: ExecPolicy | undefined;
+  /**
+   * What is used of the CA and the client certificate that were found for a context; throws why nothing is. Default: exactly
+   * those, or nothing.
+   */
+  readonly materialOf?: ((context: string, found: MaterialContents) => TlsMaterial) | undefined;
 }
 
 /**
@@ -103,12 +108,14 @@ class Resolver {
   readonly #folder: string;
   readonly #read: ReadMaterial;
   readonly #execPolicy: ExecPolicy;
+  readonly #materialOf: NonNullable<ResolveOptions['materialOf']>;
 
-  constructor(name: string, folder: string, read: ReadMaterial, { execPolicy }: ResolveOptions) {
+  constructor(name: string, folder: string, read: ReadMaterial, { execPolicy, materialOf }: ResolveOptions) {
     this.#name = name;
     this.#folder = folder;
     this.#read = read;
     this.#execPolicy = execPolicy ?? { policy: 'DenyAll' };
+    this.#materialOf = materialOf ?? exactly;
   }
 
   async resolve(kubeconfig: Kubeconfig): Promise<ClusterAccess> {
@@ -172,7 +179,7 @@ class Resolver {
     cluster: KubeconfigCluster,
     user: KubeconfigUser,
   ): Promise<Pick<ClusterAccess, 'material' | 'serverTrust'> & { readonly ca?: Uint8Array | undefined }> {
-    const ca = await this.#bytes(
+    const ca = await this.#content(
       'certificate-authority',
       cluster.certificateAuthorityData,
       cluster.certificateAuthority,
@@ -183,12 +190,15 @@ class Resolver {
         'it has a certificate-authority and insecure-skip-tls-verify, which exclude each other',
       );
     }
-    const cert = await this.#bytes('client-certificate', user.clientCertificateData, user.clientCertificate);
-    const key = await this.#bytes('client-key', user.clientKeyData, user.clientKey);
-    const serverTrust = TlsMaterial.fromPem({ ca });
-    const material =
-      cert === undefined && key === undefined ? serverTrust : TlsMaterial.fromPem({ ca, cert, key });
-    return { material, serverTrust, ca };
+    const cert = await this.#content(
+      'client-certificate',
+      user.clientCertificateData,
+      user.clientCertificate,
+    );
+    const key = await this.#content('client-key', user.clientKeyData, user.clientKey);
+    const material = this.#materialOf(this.#name, { ca, cert, key });
+    const serverTrust = material.withPairOf(TlsMaterial.none);
+    return { material, serverTrust, ca: ca instanceof Error ? undefined : ca };
   }
 
   async #credential(
@@ -214,16 +224,16 @@ class Resolver {
     return { kind: material.certDigest === undefined ? 'none' : 'client-certificate' };
   }
 
-  /** Inline data wins over a file, as in kubectl. */
-  async #bytes(
+  /** Inline data wins over a file, as in kubectl. What cannot be read or decoded is told, and spoils no other part. */
+  async #content(
     field: string,
     data: string | undefined,
     path: string | undefined,
-  ): Promise<Uint8Array | undefined> {
+  ): Promise<Uint8Array | KubernetesError | undefined> {
     if (data !== undefined) {
-      return decodeBase64(data) ?? fail(unusable(this.#name, `its ${field}-data is not base64`));
+      return decodeBase64(data) ?? unusable(this.#name, `its ${field}-data is not base64`);
     }
-    return path === undefined ? undefined : this.#file(field, path);
+    return path === undefined ? undefined : this.#file(field, path).catch(asKubernetesError);
   }
 
   async #file(field: string, path: string): Promise<Buffer> {
@@ -290,6 +300,17 @@ function unsupported(name: string, what: string): KubernetesError {
   );
 }
 
-function fail(error: Error): never {
+/** All of it or nothing. */
+function exactly(_context: string, { ca, cert, key }: MaterialContents): TlsMaterial {
+  const bytes = (content: MaterialContents['ca']): string | Uint8Array | undefined =>
+    content instanceof Error ? fail(content) : content;
+  return TlsMaterial.fromPem({ ca: bytes(ca), cert: bytes(cert), key: bytes(key) });
+}
+
+function asKubernetesError(error: unknown): KubernetesError {
+  return error instanceof KubernetesError ? error : fail(error);
+}
+
+function fail(error: unknown): never {
   throw error;
 }
