@@ -5,6 +5,7 @@
 
 import type { Clock } from './clock.ts';
 import { Dial } from './dial.ts';
+import type { DialBreaker } from './dial-breaker.ts';
 import type { AlpnOffer, Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import type { RequestKind } from './request.ts';
@@ -24,16 +25,18 @@ export class Dials {
   readonly #endpoint: Endpoint;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
+  readonly #breaker: DialBreaker;
   readonly #owner: DialsOwner;
   /** By the kind of the exchange that made them necessary. */
   readonly #dials = new Map<Dial, RequestKind>();
   readonly #sizes: Record<RequestKind, number> = { unary: 0, stream: 0 };
   #tls: TlsState | undefined;
 
-  constructor(endpoint: Endpoint, clock: Clock, timeoutMs: number, owner: DialsOwner) {
+  constructor(endpoint: Endpoint, clock: Clock, timeoutMs: number, breaker: DialBreaker, owner: DialsOwner) {
     this.#endpoint = endpoint;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
+    this.#breaker = breaker;
     this.#owner = owner;
   }
 
@@ -46,6 +49,7 @@ export class Dials {
     return this.#sizes[kind];
   }
 
+  /** Only when the breaker lets one begin. */
   start(kind: RequestKind, alpn: AlpnOffer): void {
     const dial = new Dial(this.#endpoint, this.#clock, this.#timeoutMs);
     this.#dials.set(dial, kind);
@@ -64,26 +68,38 @@ export class Dials {
    * A connection apart, which is in no count of ours: only HTTP/1.1 is offered on it, and whoever asked owns it. It shares
    * the TLS context and the sessions of the others.
    *
-   * @throws as `dialEndpoint`
+   * @throws ERR_RH_ENDPOINT_DOWN, and as `dialEndpoint`
    */
   async openApart(signal: AbortSignal): Promise<DialedSocket> {
+    if (!this.#breaker.mayBegin) {
+      throw this.#breaker.refuse();
+    }
+    const attempt = this.#breaker.begin();
     this.counters.started += 1;
     const dial = new Dial(this.#endpoint, this.#clock, this.#timeoutMs);
     const cancel = (): void => dial.cancel(this.#errorOf(signal.reason));
     signal.addEventListener('abort', cancel, { once: true });
     try {
       const dialed = await dial.open(this.#tlsState(), 'http/1.1');
+      this.#breaker.succeeded();
       this.counters.resumed += dialed.resumed ? 1 : 0;
       return dialed;
     } catch (cause) {
-      this.counters.failed += dial.cancelled ? 0 : 1;
-      throw this.#errorOf(cause);
+      const error = this.#errorOf(cause);
+      if (dial.cancelled) {
+        this.#breaker.cancelled(attempt);
+      } else {
+        this.counters.failed += 1;
+        this.#breaker.failed(attempt, error);
+      }
+      throw error;
     } finally {
       signal.removeEventListener('abort', cancel);
     }
   }
 
   async #open(dial: Dial, kind: RequestKind, alpn: AlpnOffer): Promise<void> {
+    const attempt = this.#breaker.begin();
     let dialed: DialedSocket;
     try {
       dialed = await dial.open(this.#tlsState(), alpn);
@@ -93,14 +109,18 @@ export class Dials {
     } catch (cause) {
       this.#forget(dial, kind);
       if (dial.cancelled) {
+        this.#breaker.cancelled(attempt);
         this.#owner.dialCancelled();
         return;
       }
       this.counters.failed += 1;
-      this.#owner.dialFailed(kind, this.#errorOf(cause));
+      const error = this.#errorOf(cause);
+      this.#breaker.failed(attempt, error);
+      this.#owner.dialFailed(kind, error);
       return;
     }
     this.#forget(dial, kind);
+    this.#breaker.succeeded();
     this.counters.resumed += dialed.resumed ? 1 : 0;
     this.#owner.dialed(dialed, kind);
   }

@@ -93,6 +93,13 @@ export const transportErrors = {
     retry: 'safe',
     httpStatus: 504,
   },
+  ERR_RH_ENDPOINT_DOWN: {
+    summary: 'The endpoint could not be reached several times in a row, and is left alone for a while.',
+    remedy:
+      'Send it again after the time that the answer names; the cause is what the last attempt to connect failed with.',
+    retry: 'after',
+    httpStatus: 503,
+  },
   ERR_RH_PROXY_URL_INVALID: {
     summary: 'The address of a proxy cannot be used.',
     remedy:

@@ -5,6 +5,7 @@
 
 import { channel } from 'node:diagnostics_channel';
 import type { Connection } from './connection.ts';
+import type { BreakerState } from './dial-breaker.ts';
 import type { AlpnPolicy, Endpoint } from './endpoint.ts';
 import type { Limits } from './limits.ts';
 import type { Protocol } from './protocol-choice.ts';
@@ -28,6 +29,8 @@ export interface TransportSnapshot extends EndpointFacts {
   /** What requests of each kind go over; undefined where the next connection will tell. */
   readonly protocols: Readonly<Record<RequestKind, Protocol | undefined>>;
   readonly state: 'open' | 'draining' | 'closed';
+  /** Whether it may be dialed. */
+  readonly breaker: BreakerState;
   readonly connections: {
     readonly opening: number;
     readonly idle: number;
@@ -83,6 +86,10 @@ export interface PoolSnapshot {
     readonly http2Refusals: number;
     /** HTTP/2 connections that were given up since a PING was not answered. */
     readonly unansweredPings: number;
+    /** Endpoints that were left alone after several dials had failed. */
+    readonly breakersOpened: number;
+    /** Requests and upgrades that were refused meanwhile. */
+    readonly refusedWhileDown: number;
   };
 }
 

@@ -29,6 +29,15 @@ export interface Limits {
   /** TCP, TLS and tunnel together; then ERR_RH_DIAL_TIMEOUT. */
   readonly dialTimeoutMs: number;
   /**
+   * So many dials that failed one after the other, and the endpoint is not dialed for a while: what no present connection can
+   * take is refused with ERR_RH_ENDPOINT_DOWN. 0: it is dialed for whoever asks.
+   */
+  readonly breakerThreshold: number;
+  /** How long it is not dialed then; doubled with each further failure. */
+  readonly breakerRestMs: number;
+  /** The longest time for which an endpoint is not dialed. */
+  readonly breakerMaxRestMs: number;
+  /**
    * An HTTP/2 connection that carries something and from which nothing was heard for so long is asked for a sign of life (PING);
    * so is one that is used again after such a silence. 0: never.
    */
@@ -75,6 +84,9 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     maxWaitingPerHost: 100,
     maxWaitMs: 15_000,
     dialTimeoutMs: 10_000,
+    breakerThreshold: 5,
+    breakerRestMs: 1_000,
+    breakerMaxRestMs: 30_000,
     pingAfterMs: 5_000,
     pingTimeoutMs: 5_000,
     http2BackOffMs: 60_000,
@@ -100,6 +112,9 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     maxWaitingPerHost: 1_000,
     maxWaitMs: 10_000,
     dialTimeoutMs: 10_000,
+    breakerThreshold: 5,
+    breakerRestMs: 1_000,
+    breakerMaxRestMs: 30_000,
     pingAfterMs: 5_000,
     pingTimeoutMs: 5_000,
     http2BackOffMs: 60_000,
@@ -124,6 +139,8 @@ const atLeastOne: ReadonlySet<string> = new Set<keyof Limits>([
   'maxTransports',
   'dialTimeoutMs',
   'pingTimeoutMs',
+  'breakerRestMs',
+  'breakerMaxRestMs',
 ]);
 
 /** @throws ERR_RH_LIMITS_INVALID */

@@ -66,6 +66,8 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
     refusedAtCapacity: 0,
     http2Refusals: 0,
     unansweredPings: 0,
+    breakersOpened: 0,
+    refusedWhileDown: 0,
   };
   #closing: Promise<void> | undefined;
 
@@ -332,6 +334,14 @@ export class TransportPool implements AsyncDisposable, TransportOwner, UpgradeOw
 
   pingUnanswered(): void {
     this.#totals.unansweredPings += 1;
+  }
+
+  breakerOpened(): void {
+    this.#totals.breakersOpened += 1;
+  }
+
+  refusedWhileDown(): void {
+    this.#totals.refusedWhileDown += 1;
   }
 
   // --- inside -------------------------------------------------------------------------------------------------------

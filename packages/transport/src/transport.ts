@@ -4,10 +4,11 @@
  */
 
 import { refusalOf } from './admission.ts';
-import type { Clock } from './clock.ts';
+import type { Clock, Timer } from './clock.ts';
 import type { Connection, ConnectionOwner } from './connection.ts';
 import { ConnectionBounds } from './connection-bounds.ts';
 import { Connections } from './connections.ts';
+import { DialBreaker } from './dial-breaker.ts';
 import { Dials } from './dials.ts';
 import type { DialsOwner } from './dials.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -41,6 +42,10 @@ export interface TransportOwner {
   /** For its totals. */
   http2Refused(): void;
   pingUnanswered(): void;
+  breakerOpened(): void;
+  refusedWhileDown(): void;
+  /** From 0 to 1. */
+  random(): number;
 }
 
 export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
@@ -52,11 +57,14 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   #state: TransportState = 'open';
   readonly #protocols: ProtocolChoice;
   readonly #connections = new Connections();
+  readonly #breaker: DialBreaker;
   readonly #dials: Dials;
   readonly #exchanges = new Set<Exchange>();
   readonly #upgrades: Upgrades;
   readonly #waiting: WaitingList;
   readonly #bounds: ConnectionBounds;
+  /** While some wait for a dial that may not begin yet. */
+  #rest: Timer | undefined;
   #streams = 0;
   #leases = 0;
   #lastUsedAt: number;
@@ -69,7 +77,15 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#clock = clock;
     this.#owner = owner;
     this.#protocols = new ProtocolChoice(endpoint.alpn, clock, limits.http2BackOffMs);
-    this.#dials = new Dials(endpoint, clock, limits.dialTimeoutMs, this);
+    this.#breaker = new DialBreaker({
+      origin: endpoint.origin,
+      limits,
+      clock,
+      random: () => owner.random(),
+      onOpened: () => owner.breakerOpened(),
+      onRefused: () => owner.refusedWhileDown(),
+    });
+    this.#dials = new Dials(endpoint, clock, limits.dialTimeoutMs, this.#breaker, this);
     this.#waiting = new WaitingList(limits, clock, endpoint.origin, (kind) => this.#dials.sizeOf(kind));
     this.#bounds = new ConnectionBounds(limits, {
       connections: this.#connections,
@@ -178,6 +194,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#streams -= exchange.kind === 'stream' ? 1 : 0;
     this.#lastUsedAt = this.#clock.now();
     this.#dropUnwantedDials();
+    this.#dropUnwantedRest();
     this.#leaveIfUnused();
   }
 
@@ -269,6 +286,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   #assign(connection: Connection, exchange: Exchange): void {
     this.#waiting.remove(exchange);
+    this.#dropUnwantedRest();
     this.#connections.occupied(connection, exchange.kind);
     this.#owner.connectionBusy(connection);
     exchange.assigned(connection);
@@ -295,7 +313,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     }
     const draining = this.#state !== 'open' && this.#waiting.size === 0;
     // At the limit it would stand in the way of a new one, for which somebody waits.
-    const inTheWay = this.#waiting.needsFreshConnection && !this.#mayDial('unary');
+    const inTheWay = this.#waiting.needsFreshConnection && !this.#bounds.mayDial('unary');
     if (draining || inTheWay || this.#bounds.isSurplus(connection)) {
       connection.retire();
     } else {
@@ -326,14 +344,41 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
         this.#dials.start(kind, this.#protocols.offerFor(kind));
       }
     }
-    if (this.#waiting.needsFreshConnection && this.#dials.size === 0) {
+    if (!this.#breaker.mayBegin) {
+      this.#restWithWaiting();
+    } else if (this.#waiting.needsFreshConnection && this.#dials.size === 0) {
       // Nothing may be opened, but something idle that none of them can use counts: it makes room, and comes back here.
       this.#connections.eldestIdle()?.retire();
     }
   }
 
   #mayDial(kind: RequestKind): boolean {
-    return this.#state !== 'closed' && this.#bounds.mayDial(kind);
+    return this.#state !== 'closed' && this.#breaker.mayBegin && this.#bounds.mayDial(kind);
+  }
+
+  /** The endpoint is not dialed now. Who waits can hope for a connection that there is; without any there is nothing to wait for. */
+  #restWithWaiting(): void {
+    const hopeless =
+      this.#connections.size === 0 && (this.#dials.size === 0 || this.#breaker.state === 'probing');
+    if (hopeless) {
+      for (const exchange of requestKinds.flatMap((kind) =>
+        this.#waiting.takeBeyond(kind, this.#dials.sizeOf(kind)),
+      )) {
+        exchange.fail(this.#breaker.refuse());
+      }
+    } else if (this.#waiting.size > 0) {
+      this.#rest ??= this.#clock.setTimeout(() => {
+        this.#rest = undefined;
+        this.#dialForWaiting();
+      }, this.#breaker.restMs);
+    }
+  }
+
+  #dropUnwantedRest(): void {
+    if (this.#waiting.size === 0) {
+      this.#rest?.cancel();
+      this.#rest = undefined;
+    }
   }
 
   dialed({ socket, protocol }: DialedSocket, kind: RequestKind): void {
@@ -424,6 +469,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
       ...endpointFacts(this.endpoint),
       protocols: this.protocols,
       state: this.#state,
+      breaker: this.#breaker.state,
       connections: { opening: this.#dials.size, ...this.#connections.count() },
       http2: this.#connections.http2(),
       requests: this.#exchanges.size - this.#streams,

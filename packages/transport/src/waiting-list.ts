@@ -66,6 +66,16 @@ export class WaitingList {
     return (kept ? undefined : takeFirst(fresh)) ?? takeFirst(any);
   }
 
+  /** Those of this kind that are not among the first `count`. */
+  takeBeyond(kind: RequestKind, count: number): Exchange[] {
+    const { fresh, any } = this.#lines[kind];
+    const beyond = [...fresh, ...any].slice(count);
+    for (const exchange of beyond) {
+      this.remove(exchange);
+    }
+    return beyond;
+  }
+
   takeAll(): Exchange[] {
     const all: Exchange[] = [];
     for (const { fresh, any } of [this.#lines.unary, this.#lines.stream]) {

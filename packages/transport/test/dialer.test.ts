@@ -168,7 +168,8 @@ describe('BB-71: a dial that fails half-way', () => {
     test(`leaves no socket in 50 attempts: a peer that accepts TCP, and in TLS ${what}`, async () => {
       const clock = new ManualClock();
       await using server = await RawServer.listen((socket) => socket.on('data', () => act(server)));
-      await using pool = new TransportPool({ clock, limits: { dialTimeoutMs: 1_000 } });
+      const limits = { dialTimeoutMs: 1_000, breakerThreshold: 0 };
+      await using pool = new TransportPool({ clock, limits });
       using lease = pool.lease(
         Endpoint.from({ url: server.url.replace('http:', 'https:'), alpn: 'http/1.1', insecure: true }),
       );

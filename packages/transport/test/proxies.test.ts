@@ -310,7 +310,7 @@ describe('a SOCKS5 proxy', () => {
       ...kinds['a SOCKS5 proxy'],
       answer: (connection) => void connection.refuse(proxy.connections.length),
     });
-    await using pool = new TransportPool();
+    await using pool = new TransportPool({ limits: { breakerThreshold: 0 } });
     using lease = pool.lease(through(proxy.url()));
     const words: string[] = [];
     for (let reply = 1; reply <= 9; reply += 1) {

@@ -313,7 +313,7 @@ test('whoever retries at once after a failed dial dials anew each time', async (
       return Promise.reject(new Error('refused'));
     },
   };
-  await using pool = new TransportPool();
+  await using pool = new TransportPool({ limits: { breakerThreshold: 0 } });
   using lease = pool.lease(Endpoint.from({ url: 'http://refuses.test', dialer }));
   const attempt = async (left: number): Promise<void> => {
     let next: Promise<void> | undefined;
