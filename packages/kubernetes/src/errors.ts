@@ -74,6 +74,14 @@ export const kubernetesErrors = {
     retry: 'never',
     httpStatus: 502,
   },
+  ERR_RH_WATCH_INVALID: {
+    summary:
+      'A watch of a Kubernetes API brought something that is no event, or is larger than an event can be.',
+    remedy:
+      'List anew, since an event may be lost. Look at what stands between here and the server: something in between may cut or change what it sends.',
+    retry: 'after',
+    httpStatus: 502,
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type KubernetesErrorCode = keyof typeof kubernetesErrors;

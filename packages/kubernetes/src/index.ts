@@ -1,4 +1,4 @@
-export type { ApiAccess, ApiCredential, ShownCredential } from './client/api-requests.ts';
+export type { ApiAccess } from './client/api-requests.ts';
 export { ApiStatusError, isApiStatus } from './client/api-status-error.ts';
 export type { RequestSender } from './client/answer.ts';
 export { KubeClient } from './client/kube-client.ts';
@@ -10,6 +10,7 @@ export type {
   ObjectList,
   Patch,
   Selection,
+  WatchOptions,
   WriteOptions,
 } from './client/kube-client.ts';
 export { ShapeError } from './client/kube-object.ts';
@@ -55,3 +56,5 @@ export type {
 } from './kubeconfig.ts';
 export { failureStatus } from './status.ts';
 export type { Status, StatusCause, StatusFacts } from './status.ts';
+export type { BookmarkEvent, ObjectEvent, WatchEvent } from './watch/watch-event.ts';
+export type { WatchLimits } from './watch/watch-request.ts';

@@ -5,25 +5,13 @@
 
 import { systemClock } from '@roundhouse/transport';
 import type { Clock, RequestOptions, ResponseHandler } from '@roundhouse/transport';
+import type { CredentialSource } from '../credentials/credential-source.ts';
+import type { PresentCredential } from '../credentials/present-credential.ts';
 import { KubernetesError } from '../errors.ts';
 import { collectAnswer, withoutQuery } from './answer.ts';
 import type { Answer, RequestSender } from './answer.ts';
 import { ApiStatusError, failureIn } from './api-status-error.ts';
 import { pause } from './pause.ts';
-
-/** What is shown to a cluster, as far as requests go. */
-export interface ShownCredential {
-  /** The value of the header field; undefined: it is not sent. */
-  readonly authorization: string | undefined;
-  equals(other: ShownCredential): boolean;
-}
-
-/** Where a credential comes from, as requests need it: a `CredentialSource` is one. */
-export interface ApiCredential {
-  present(): ShownCredential | undefined;
-  get(): Promise<ShownCredential>;
-  renew(refused: ShownCredential): Promise<void>;
-}
 
 export interface ApiAccess {
   /** What is sent over: an identity of a pool. Its owner closes it. */
@@ -31,7 +19,7 @@ export interface ApiAccess {
   /** Put before every path, as `ClusterAccess.basePath`. Default: nothing. */
   readonly basePath?: string | undefined;
   /** Who asks, where that is not told by the TLS certificate. Its owner closes it. */
-  readonly credential?: ApiCredential | undefined;
+  readonly credential?: CredentialSource | undefined;
   /** The product that asks, for the `User-Agent` field. Default: `roundhouse`. */
   readonly userAgent?: string | undefined;
   /** Of one answer; a larger one is an error. Default: 64 MiB. */
@@ -54,7 +42,7 @@ export interface ApiRequest {
 /** What a stream is asked for with; the rest is as for `ApiRequest`. */
 export type ApiStream = Pick<RequestOptions, 'silenceTimeoutMs' | 'lifetimeMs'> & {
   readonly path: string;
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 };
 
 const defaultMaxAnswerBytes = 64 * 1_048_576;
@@ -67,7 +55,7 @@ export class ApiRequests {
   readonly clock: Clock;
   readonly #sender: RequestSender;
   readonly #basePath: string;
-  readonly #credential: ApiCredential | undefined;
+  readonly #credential: CredentialSource | undefined;
   readonly #userAgent: string;
   readonly #maxAnswerBytes: number;
 
@@ -100,7 +88,7 @@ export class ApiRequests {
   }
 
   /** Begins a stream; what it brings and how it ends goes to the handler. For `shown`, see `present`. */
-  stream(request: ApiStream, shown: ShownCredential | undefined, handler: ResponseHandler): void {
+  stream(request: ApiStream, shown: PresentCredential | undefined, handler: ResponseHandler): void {
     this.#sender.dispatch(
       {
         method: 'GET',
@@ -116,12 +104,12 @@ export class ApiRequests {
   }
 
   /** What is shown now; undefined where there is nothing to show. */
-  async present(): Promise<ShownCredential | undefined> {
+  async present(): Promise<PresentCredential | undefined> {
     return this.#credential?.present() ?? (await this.#credential?.get());
   }
 
   /** The server did not take it: whether there is another one now, with which it may be asked once more. */
-  async renewed(refused: ShownCredential | undefined): Promise<boolean> {
+  async renewed(refused: PresentCredential | undefined): Promise<boolean> {
     if (this.#credential === undefined || refused === undefined) {
       return false;
     }
@@ -157,7 +145,7 @@ export class ApiRequests {
     }
   }
 
-  #once(request: ApiRequest, shown: ShownCredential | undefined): Promise<Answer> {
+  #once(request: ApiRequest, shown: PresentCredential | undefined): Promise<Answer> {
     const { method, path, body, contentType, timeoutMs, signal } = request;
     return collectAnswer(
       this.#sender,
@@ -173,7 +161,7 @@ export class ApiRequests {
     );
   }
 
-  #headers(shown: ShownCredential | undefined, contentType: string | undefined): readonly string[] {
+  #headers(shown: PresentCredential | undefined, contentType: string | undefined): readonly string[] {
     const authorization = shown?.authorization;
     return [
       'accept',

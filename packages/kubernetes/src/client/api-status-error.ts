@@ -47,7 +47,7 @@ export function isApiStatus(error: unknown, status?: number): error is ApiStatus
  *
  * @param value a `Status`, or whatever came in its place, of which nothing is quoted
  */
-export function failureIn(value: unknown, httpStatus: number, retryAfterField?: string): ApiFailure {
+export function failureIn(value: unknown, httpStatus: number, retryAfterField?: unknown): ApiFailure {
   const retryAfterMs = retryAfterMsIn(retryAfterField);
   if (!isFields(value) || value['kind'] !== 'Status') {
     return { status: httpStatus, reason: '', message: '', causes: [], retryAfterMs };
@@ -65,8 +65,8 @@ export function failureIn(value: unknown, httpStatus: number, retryAfterField?: 
 }
 
 /** Whole seconds, as Kubernetes gives them; the other form of RFC 9110, a date, is as good as none. */
-function retryAfterMsIn(field: string | undefined): number | undefined {
-  return field !== undefined && /^\d{1,6}$/.test(field) ? Number(field) * 1000 : undefined;
+function retryAfterMsIn(field: unknown): number | undefined {
+  return typeof field === 'string' && /^\d{1,6}$/.test(field) ? Number(field) * 1000 : undefined;
 }
 
 function causeIn(fields: Readonly<Record<string, unknown>>): StatusCause {

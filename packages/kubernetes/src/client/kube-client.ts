@@ -5,6 +5,9 @@
 
 import type { Clock } from '@roundhouse/transport';
 import { KubernetesError } from '../errors.ts';
+import type { WatchEvent } from '../watch/watch-event.ts';
+import { watch } from '../watch/watch-request.ts';
+import type { WatchLimits } from '../watch/watch-request.ts';
 import { ApiRequests } from './api-requests.ts';
 import type { ApiAccess, ApiRequest } from './api-requests.ts';
 import { isFields } from './fields.ts';
@@ -39,6 +42,12 @@ export interface ObjectList<Item extends KubeObject = KubeObject> {
   readonly resourceVersion: string;
   /** Undefined: this was the last page. */
   readonly continueToken: string | undefined;
+}
+
+export interface WatchOptions extends Selection, WatchLimits {
+  /** What has changed since then. Default: everything that is there comes first, as ADDED. */
+  readonly resourceVersion?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
@@ -116,6 +125,32 @@ export class KubeClient {
     });
     const value = await this.#requests.json({ method: 'GET', path, ...limitsOf(options) });
     return shaped(type, () => readList(type, value));
+  }
+
+  /**
+   * Tells what changes, as it changes, until the server ends it, which it does every few minutes; then it resolves. An `Informer`
+   * goes on from there.
+   *
+   * @param onEvent what it throws ends the watch, and is what the watch fails with
+   * @throws as `list`, and ERR_RH_WATCH_INVALID, ERR_RH_STREAM_SILENT; an ApiStatusError of 410: list again, what was in between is
+   * forgotten
+   */
+  async watch<Item extends KubeObject>(
+    type: ResourceType<Item>,
+    options: WatchOptions,
+    onEvent: (event: WatchEvent<Item>) => void,
+  ): Promise<void> {
+    const { namespace, resourceVersion, ...rest } = options;
+    const path = withQuery(pathOf(type, { namespace }), {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion,
+      ...selectorsOf(options),
+    });
+    const tell = (event: WatchEvent): void => {
+      onEvent(event.type === 'BOOKMARK' ? event : { ...event, object: type.read(event.object) });
+    };
+    await watch(this.#requests, { ...rest, path, kind: kindOf(type), onEvent: tell });
   }
 
   /** @param object its name and namespace say where; without a name it needs a `generateName` */
@@ -200,7 +235,7 @@ export class KubeClient {
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-export function withQuery(path: string, query: Query): string {
+function withQuery(path: string, query: Query): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== '') {
@@ -210,11 +245,11 @@ export function withQuery(path: string, query: Query): string {
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
-export function selectorsOf({ labelSelector, fieldSelector }: Selection): Query {
+function selectorsOf({ labelSelector, fieldSelector }: Selection): Query {
   return { labelSelector, fieldSelector };
 }
 
-export function kindOf(type: ResourceType): { readonly apiVersion: string; readonly kind: string } {
+function kindOf(type: ResourceType): { readonly apiVersion: string; readonly kind: string } {
   return { apiVersion: apiVersionOf(type), kind: type.kind };
 }
 
@@ -241,7 +276,7 @@ function readList<Item extends KubeObject>(type: ResourceType<Item>, value: unkn
 }
 
 /** @throws ERR_RH_API_ANSWER_INVALID in the place of a ShapeError */
-export function shaped<T>(type: ResourceType, read: () => T): T {
+function shaped<T>(type: ResourceType, read: () => T): T {
   try {
     return read();
   } catch (error) {

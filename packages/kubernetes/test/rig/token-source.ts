@@ -1,43 +1,36 @@
 /** A credential that a test changes: a token, and the one that is there when it is obtained anew. */
 
-import type { ApiCredential, ShownCredential } from '../../src/index.ts';
+import { PresentCredential } from '../../src/index.ts';
+import type { CredentialSource } from '../../src/index.ts';
 
-class Token implements ShownCredential {
-  readonly authorization: string;
-
-  constructor(token: string) {
-    this.authorization = `Bearer ${token}`;
-  }
-
-  equals(other: ShownCredential): boolean {
-    return this.authorization === other.authorization;
-  }
-}
-
-export class TokenSource implements ApiCredential {
+export class TokenSource implements CredentialSource {
+  readonly error = undefined;
+  readonly expiresAt = undefined;
   /** What the next renewal brings. */
   next: string;
   /** How often it was obtained anew. */
   renewals = 0;
-  #present: Token;
+  #present: PresentCredential;
 
   constructor(token: string) {
     this.next = token;
-    this.#present = new Token(token);
+    this.#present = new PresentCredential({ token });
   }
 
-  present(): Token {
+  present(): PresentCredential {
     return this.#present;
   }
 
-  async get(): Promise<Token> {
+  async get(): Promise<PresentCredential> {
     return this.#present;
   }
 
-  async renew(refused: ShownCredential): Promise<void> {
+  async renew(refused: PresentCredential): Promise<void> {
     if (this.#present.equals(refused)) {
       this.renewals += 1;
-      this.#present = new Token(this.next);
+      this.#present = new PresentCredential({ token: this.next });
     }
   }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
 }
