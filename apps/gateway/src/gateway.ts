@@ -11,6 +11,7 @@ import { AuditLog } from './observability/audit-log.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Cluster } from './clusters/cluster.ts';
 import { ClusterRegistry } from './clusters/cluster-registry.ts';
+import { ExpiryWatch } from './clusters/expiry-watch.ts';
 import { KubeconfigSource } from './clusters/kubeconfig-source.ts';
 import { upstreamProxyOf } from './clusters/upstream-proxy.ts';
 import { openFront } from './front.ts';
@@ -24,6 +25,7 @@ import { SessionCounts } from './observability/session-counts.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import { parseGatewayOptions } from './options.ts';
 import type { GatewayOptions, GatewayOptionsInput } from './options.ts';
+import { poolLimits } from './pool-limits.ts';
 import { RequestIds } from './request-ids.ts';
 import { serve } from './serve.ts';
 import { OpenSessions } from './sessions/open-sessions.ts';
@@ -199,6 +201,7 @@ async function openParts(
       path,
       registry,
       intervalMs: options.reloadIntervalMs,
+      log,
       onChange: (changed) => log.info({ source: changed, clusters: registry.size }, 'kubeconfig read'),
       onError: (failed, error) =>
         log.error(
@@ -208,6 +211,8 @@ async function openParts(
     });
     sources.push(scope.use(`kubeconfig ${path}`, source));
   }
+  const expiry = ExpiryWatch.start({ certificates: () => registry.certificates(), log });
+  scope.use('expiry watch', expiry).look();
   const rooms = {
     guarded: !authenticator.on || options.tls === undefined,
     maxHeadBytes: options.limits.maxHeadBytes,
@@ -280,6 +285,8 @@ function openRegistry(
       alpn: options.upstreamAlpn,
       proxyOf,
       reread: async (source) => sources.find(({ path }) => path === source)?.reread(),
+      materialOf: (source) => sources.find(({ path }) => path === source)?.materialOf(name),
+      upgradePolicy: options.sessionsAfterRotation,
     }),
     onChange: (event, { name, source, state, lastError }) =>
       log.info(
@@ -313,30 +320,6 @@ function healthOf(
   }
   readyz.add({ name: 'shutdown', check: () => (state.stopping ? 'shutting down' : undefined) });
   return { livez, readyz };
-}
-
-function poolLimits({ limits }: GatewayOptions) {
-  return {
-    maxIdlePerHost: limits.maxIdlePerCluster,
-    maxIdle: limits.maxIdle,
-    idleTimeoutMs: limits.idleTimeoutMs,
-    maxConnectionsPerHost: limits.maxConnectionsPerCluster,
-    maxStreamsPerHost: limits.maxStreamsPerCluster,
-    maxStreamsPerConnection: limits.maxStreamsPerConnection,
-    pingAfterMs: limits.pingAfterMs,
-    pingTimeoutMs: limits.pingTimeoutMs,
-    http2BackOffMs: limits.http2BackOffMs,
-    maxUpgradesPerHost: limits.maxSessionsPerCluster,
-    maxUpgrades: limits.maxSessions,
-    maxWaitingPerHost: limits.maxWaitingPerCluster,
-    maxWaitMs: limits.maxWaitMs,
-    dialTimeoutMs: limits.dialTimeoutMs,
-    requestTimeoutMs: limits.requestTimeoutMs,
-    drainTimeoutMs: limits.drainTimeoutMs,
-    upgradeDrainTimeoutMs: limits.sessionDrainTimeoutMs,
-    maxIdleTransports: limits.maxIdleTransports,
-    maxTransports: limits.maxTransports,
-  };
 }
 
 /** Whether it ended in time. */

@@ -96,6 +96,12 @@ export const gatewayFieldsSchema = z.strictObject({
   reloadIntervalMs: ms
     .default(30_000)
     .describe('longest time in which a change of a kubeconfig stays unseen where file events do not reach'),
+  sessionsAfterRotation: z
+    .enum(['drain', 'close'])
+    .default('drain')
+    .describe(
+      'sessions of a cluster whose address or certificates have changed; drain: they go on until limits.sessionDrainTimeoutMs, close: they end at once',
+    ),
   logLevel: z.enum(logLevels).default('info').describe('JSON lines on stdout from this level on'),
   limits: z
     .strictObject({
@@ -124,6 +130,20 @@ export const gatewayFieldsSchema = z.strictObject({
       dialTimeoutMs: ms
         .default(proxy.dialTimeoutMs)
         .describe('longest dial to a cluster: TCP and TLS together'),
+      breakerThreshold: z
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .default(proxy.breakerThreshold)
+        .describe(
+          'so many dials to a cluster that failed in a row, and it is not dialed for a while: 503 with Retry-After at once; 0: never',
+        ),
+      breakerRestMs: ms
+        .default(proxy.breakerRestMs)
+        .describe('for how long then; doubled with each further failure'),
+      breakerMaxRestMs: ms
+        .default(proxy.breakerMaxRestMs)
+        .describe('longest time for which a cluster is not dialed'),
       maxConnectionsPerCluster: count
         .default(proxy.maxConnectionsPerHost)
         .describe('connections that short requests may use'),
@@ -154,6 +174,14 @@ export const gatewayFieldsSchema = z.strictObject({
       sessionDrainTimeoutMs: ms
         .default(proxy.upgradeDrainTimeoutMs)
         .describe('a session of a cluster whose address or credentials have changed may go on for so long'),
+      drainSpreadMs: z
+        .int()
+        .min(0)
+        .max(2_147_483_647)
+        .default(proxy.drainSpreadMs)
+        .describe(
+          'after such a change: what is cut at its limit is cut over the last so many milliseconds of it, at most a quarter, and not all at once',
+        ),
       sessionStallTimeoutMs: ms
         .default(600_000)
         .describe(

@@ -75,8 +75,12 @@ function httpStatusOf({ httpStatus, code }: RoundhouseError): number {
  * A limit passes by itself; a configuration that cannot be used does not, and a client that is told to come back (client-go
  * does, ten times) would only find out later.
  */
-function retryAfterSecondsOf({ httpStatus, retry, code }: RoundhouseError): number | undefined {
-  return httpStatus === 503 && retry !== 'never' && code !== 'ERR_RH_CLUSTER_REFUSED' ? 1 : undefined;
+function retryAfterSecondsOf({ httpStatus, retry, code, data }: RoundhouseError): number | undefined {
+  if (httpStatus !== 503 || retry === 'never' || code === 'ERR_RH_CLUSTER_REFUSED') {
+    return undefined;
+  }
+  const { retryAfterMs } = data;
+  return typeof retryAfterMs === 'number' ? Math.max(1, Math.ceil(retryAfterMs / 1_000)) : 1;
 }
 
 function textIn(data: RoundhouseError['data'], key: string): string | undefined {

@@ -9,7 +9,9 @@ import type { AuditNumbers } from './audit-log.ts';
 import type { Cluster } from '../clusters/cluster.ts';
 import type { Exchange } from '../exchange.ts';
 import { maxClusterLabels } from './by-cluster.ts';
+import { exportBreakers } from './export-breakers.ts';
 import { exportHttp2 } from './export-http2.ts';
+import { exportMaterial } from './export-material.ts';
 import { exportRequests } from './export-requests.ts';
 import { exportSessions } from './export-sessions.ts';
 import { RequestCounts } from './request-counts.ts';
@@ -33,8 +35,10 @@ export class GatewayMetrics {
     exportRequests(metrics, this.#requests);
     exportSessions(metrics, sources.sessions);
     exportClusters(metrics, sources);
+    exportMaterial(metrics, sources);
     exportPool(metrics, sources);
     exportHttp2(metrics, sources);
+    exportBreakers(metrics, sources.pool);
     exportAudit(metrics, sources);
   }
 
@@ -62,24 +66,6 @@ function exportClusters(metrics: Metrics, { clusters, sources }: GatewayMetricsS
       this.reset();
       for (const cluster of limited(clusters())) {
         this.set({ cluster: cluster.name, state: cluster.state }, 1);
-      }
-    },
-  });
-  metrics.gauge({
-    name: 'roundhouse_gateway_certificate_expiry_timestamp_seconds',
-    help: "When a cluster's certificates end: the gateway's client certificate, or the CA that ends first.",
-    labelNames: ['cluster', 'kind'],
-    collect() {
-      this.reset();
-      for (const { name, certificateExpiresAt, caExpiresAt } of limited(clusters())) {
-        for (const [kind, date] of [
-          ['client', certificateExpiresAt],
-          ['ca', caExpiresAt],
-        ] as const) {
-          if (date !== undefined) {
-            this.set({ cluster: name, kind }, date.getTime() / 1000);
-          }
-        }
       }
     },
   });
