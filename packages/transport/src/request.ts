@@ -30,6 +30,11 @@ export interface RequestOptions {
   /** Streams only: a known bound of its life, such as a watch's `timeoutSeconds` and a margin. Default: no limit. */
   readonly lifetimeMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /**
+   * On whose behalf it is sent, for instance a proxy's caller. Where requests wait for a connection, one of each key is served in
+   * turn, and when no more may wait, one of the key that has most waiting gives way. It never reaches the server.
+   */
+  readonly fairnessKey?: string | undefined;
 }
 
 /**

@@ -134,7 +134,8 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   /** Takes an exchange and carries it until it is settled. Never throws: a refusal fails the exchange. */
   submit(exchange: Exchange): void {
     const refusal = this.#closingRefusal() ?? this.#refusalOf(exchange.kind);
-    if (refusal !== undefined) {
+    const givesWay = refusal?.code === 'ERR_RH_QUEUE_FULL' ? this.#waiting.outnumbering(exchange) : undefined;
+    if (refusal !== undefined && givesWay === undefined) {
       exchange.fail(refusal);
       return;
     }
@@ -144,6 +145,10 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#use(() => this.#exchanges.add(exchange));
     this.#streams += exchange.kind === 'stream' ? 1 : 0;
     this.resubmit(exchange);
+    if (refusal !== undefined) {
+      // Last, since whoever is told may ask for the same again at once.
+      givesWay?.fail(refusal);
+    }
   }
 
   /** For an exchange that is carried already and must be sent once more. */

@@ -1,16 +1,17 @@
-/** Exchanges that wait for a connection, first come first served within their kind, and how long they may. */
+/** Exchanges that wait for a connection, those of each kind in a fair line, and how long they may. */
 
 import { queueTimeout } from './admission.ts';
 import type { Clock } from './clock.ts';
 import type { Exchange } from './exchange.ts';
+import { FairLine } from './fair-line.ts';
 import type { Limits } from './limits.ts';
 import type { RequestKind } from './request.ts';
 
-/** In insertion order. Entries leave when they are taken, and when their exchange settles. */
+/** Entries leave when they are taken, and when their exchange settles. */
 interface Line {
   /** Those that only a connection without history can serve; a new one is theirs first, since no other helps them. */
-  readonly fresh: Set<Exchange>;
-  readonly any: Set<Exchange>;
+  readonly fresh: FairLine;
+  readonly any: FairLine;
 }
 
 /** Bounded by the transport's `maxWaitingPerHost` and `maxStreamsPerHost`. */
@@ -20,8 +21,8 @@ export class WaitingList {
   readonly #origin: string;
   readonly #dialing: (kind: RequestKind) => number;
   readonly #lines: Readonly<Record<RequestKind, Line>> = {
-    unary: { fresh: new Set(), any: new Set() },
-    stream: { fresh: new Set(), any: new Set() },
+    unary: { fresh: new FairLine(), any: new FairLine() },
+    stream: { fresh: new FairLine(), any: new FairLine() },
   };
 
   /**
@@ -56,14 +57,19 @@ export class WaitingList {
 
   remove(exchange: Exchange): void {
     const line = this.#lines[exchange.kind];
-    line.fresh.delete(exchange);
-    line.any.delete(exchange);
+    line.fresh.remove(exchange);
+    line.any.remove(exchange);
   }
 
-  /** The longest waiting one of this kind that a connection can serve; `kept`: it is not a new one. */
+  /** The one of this kind whose turn it is and that a connection can serve; `kept`: it is not a new one. */
   take(kind: RequestKind, kept: boolean): Exchange | undefined {
     const { fresh, any } = this.#lines[kind];
-    return (kept ? undefined : takeFirst(fresh)) ?? takeFirst(any);
+    return (kept ? undefined : fresh.take()) ?? any.take();
+  }
+
+  /** Who gives way to a newcomer when no more may wait; undefined when there is nobody. */
+  outnumbering({ kind, options }: Exchange): Exchange | undefined {
+    return this.#lines[kind].any.outnumbering(options.fairnessKey);
   }
 
   /** Those of this kind that are not among the first `count`. */
@@ -80,8 +86,9 @@ export class WaitingList {
     const all: Exchange[] = [];
     for (const { fresh, any } of [this.#lines.unary, this.#lines.stream]) {
       all.push(...fresh, ...any);
-      fresh.clear();
-      any.clear();
+    }
+    for (const exchange of all) {
+      this.remove(exchange);
     }
     return all;
   }
@@ -115,12 +122,4 @@ export class WaitingList {
     }
     return false;
   }
-}
-
-function takeFirst(line: Set<Exchange>): Exchange | undefined {
-  const first = line.values().next().value;
-  if (first !== undefined) {
-    line.delete(first);
-  }
-  return first;
 }
