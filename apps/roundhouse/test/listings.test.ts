@@ -27,6 +27,7 @@ const transport = {
   id: '0123456789ab',
   origin: 'https://10.0.0.1:6443',
   identities: ['alpha'],
+  generations: [2],
   protocols: { unary: 'http/1.1', stream: 'h2' },
   http2: { connections: 3, requests: 250 },
   state: 'open',
@@ -80,7 +81,7 @@ suite('clusters and transports', () => {
     );
     assert.match(
       line ?? '',
-      /^0123456789ab +https:\/\/10\.0\.0\.1:6443 +alpha +http\/1\.1, streams h2 +open +2 +1 +3 +0 +0 +1 +7 +0 .* 1\.4MiB +999B +5s +3m.* yes +10\.0\.0\.1 +direct$/,
+      /^0123456789ab +https:\/\/10\.0\.0\.1:6443 +alpha +2 +http\/1\.1, streams h2 +open +2 +1 +3 +0 +0 +1 +7 +0 .* 1\.4MiB +999B +5s +3m.* yes +10\.0\.0\.1 +direct$/,
     );
   });
 

@@ -6,6 +6,7 @@
 import type { ContextResolution } from '@roundhouse/kubernetes';
 import { Cluster } from './cluster.ts';
 import type { ClusterOptions } from './cluster.ts';
+import type { WatchedCertificate } from './expiry-watch.ts';
 
 export interface NameConflict {
   readonly name: string;
@@ -51,6 +52,18 @@ export class ClusterRegistry implements AsyncDisposable {
 
   [Symbol.iterator](): IterableIterator<Cluster> {
     return this.#clusters.values();
+  }
+
+  /** Those that clusters are reached with. */
+  *certificates(): Generator<WatchedCertificate> {
+    for (const { name, material } of this) {
+      for (const part of ['ca', 'pair'] as const) {
+        const { expiresAt, validFrom } = material?.[part] ?? {};
+        if (expiresAt !== undefined && validFrom !== undefined) {
+          yield { fields: { cluster: name, part }, expiresAt, validFrom };
+        }
+      }
+    }
   }
 
   /** Everything that the source has now. */

@@ -7,6 +7,8 @@ import { clusterProxyDialer } from '@roundhouse/kubernetes';
 import { Endpoint, RoundhouseError } from '@roundhouse/transport';
 import type {
   Identity,
+  IdentityOptions,
+  MaterialStatus,
   Protocol,
   ProxyChoice,
   RequestKind,
@@ -27,7 +29,7 @@ import type { UpstreamAlpn } from './upstream-alpn.ts';
  * - `unknown`: nothing was asked of it yet.
  * - `ready`: it answered last time.
  * - `unreachable`: it could not be reached, or not be verified, last time.
- * - `stale`: its configuration has become unusable; the last good one is in use.
+ * - `stale`: its configuration, or a certificate in it, has become unusable; the last good one is in use.
  * - `refused`: there is no configuration that can be used.
  */
 export type ClusterState = 'unknown' | 'ready' | 'unreachable' | 'stale' | 'refused';
@@ -46,6 +48,10 @@ export interface ClusterOptions {
   readonly proxyOf?: ProxyChoice | undefined;
   /** Has the source read its files now. */
   readonly reread: (source: string) => Promise<void>;
+  /** Of the CA and the client certificate that the source has for it. */
+  readonly materialOf: (source: string) => MaterialStatus | undefined;
+  /** What becomes of upgraded sessions when its address or its certificates change. Default: they may go on for a while. */
+  readonly upgradePolicy?: IdentityOptions['upgradePolicy'];
 }
 
 /** A credential that was refused after it had been read anew is not tried twice again for so long. */
@@ -90,7 +96,7 @@ export class Cluster {
     if (this.#lastContact === 'failed') {
       return 'unreachable';
     }
-    if (this.#refusal !== undefined) {
+    if (this.#refusal !== undefined || this.#badMaterial !== undefined) {
       return 'stale';
     }
     return this.#lastContact === 'never' ? 'unknown' : 'ready';
@@ -98,7 +104,27 @@ export class Cluster {
 
   /** Why it is in a bad state; the last failure otherwise, which may be long over. */
   get lastError(): ClusterError | undefined {
-    return this.#lastError;
+    return this.#badMaterial ?? this.#lastError;
+  }
+
+  /** What is known of its certificates and of the files that they come from; undefined where it has none of its own. */
+  get material(): MaterialStatus | undefined {
+    return this.#options.materialOf(this.source);
+  }
+
+  get #badMaterial(): ClusterError | undefined {
+    const { material } = this;
+    for (const status of [material?.ca, material?.pair]) {
+      if (status?.error !== undefined && status.errorSince !== undefined) {
+        const { error, errorSince } = status;
+        return {
+          code: RoundhouseError.is(error) ? error.code : 'ERR_RH_MATERIAL_UNAVAILABLE',
+          message: error.message,
+          at: errorSince,
+        };
+      }
+    }
+    return undefined;
   }
 
   get lastAnswerAt(): Date | undefined {
@@ -250,7 +276,11 @@ export class Cluster {
     this.#reach = {
       access,
       endpoint,
-      identity: present?.identity ?? this.#options.pool.identity(this.name, endpoint),
+      identity:
+        present?.identity ??
+        this.#options.pool.identity(this.name, endpoint, {
+          upgradePolicy: this.#options.upgradePolicy,
+        }),
       authorization,
     };
   }

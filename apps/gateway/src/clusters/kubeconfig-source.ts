@@ -4,14 +4,18 @@ import { resolve } from 'node:path';
 import { loadKubeconfig, maxKubeconfigBytes } from '@roundhouse/kubernetes';
 import type { ContextResolution } from '@roundhouse/kubernetes';
 import { ProcessError } from '@roundhouse/process';
+import type { Logger } from '@roundhouse/process';
 import { FileFollower } from '@roundhouse/transport';
+import type { MaterialStatus } from '@roundhouse/transport';
 import type { ClusterRegistry } from './cluster-registry.ts';
+import { ContextMaterials } from './context-materials.ts';
 
 export interface KubeconfigSourceOptions {
   readonly path: string;
   readonly registry: ClusterRegistry;
   /** The longest time in which a change stays unseen where file events do not reach. */
   readonly intervalMs: number;
+  readonly log: Logger;
   readonly onChange: (path: string) => void;
   /** The file has become unusable; the clusters stay as they were. */
   readonly onError: (path: string, error: Error) => void;
@@ -21,18 +25,31 @@ export class KubeconfigSource implements AsyncDisposable {
   readonly path: string;
   readonly #follower: FileFollower<ReadonlyMap<string, ContextResolution>>;
 
-  private constructor(path: string, follower: FileFollower<ReadonlyMap<string, ContextResolution>>) {
+  readonly #materials: ContextMaterials;
+
+  private constructor(
+    path: string,
+    follower: FileFollower<ReadonlyMap<string, ContextResolution>>,
+    materials: ContextMaterials,
+  ) {
     this.path = path;
     this.#follower = follower;
+    this.#materials = materials;
   }
 
   /** @throws ERR_RH_FILE_UNUSABLE when it cannot be read; ERR_RH_KUBECONFIG_INVALID when it is none */
   static async open(options: KubeconfigSourceOptions): Promise<KubeconfigSource> {
     const path = resolve(options.path);
-    const apply = (contexts: ReadonlyMap<string, ContextResolution>): void =>
+    const materials = new ContextMaterials(options.log);
+    const apply = (contexts: ReadonlyMap<string, ContextResolution>): void => {
+      materials.keepOnly(contexts);
       options.registry.apply(path, contexts);
+    };
     const follower = await FileFollower.open({
-      load: (read) => loadKubeconfig(path, read),
+      load: (read) =>
+        loadKubeconfig(path, read, {
+          materialOf: (context, found) => materials.take(context, found),
+        }),
       onChange: (contexts) => {
         apply(contexts);
         options.onChange(path);
@@ -48,12 +65,17 @@ export class KubeconfigSource implements AsyncDisposable {
         : error;
     });
     apply(follower.value);
-    return new KubeconfigSource(path, follower);
+    return new KubeconfigSource(path, follower, materials);
   }
 
   /** Why the present content of the file is not the one in use; undefined when it is. */
   get error(): Error | undefined {
     return this.#follower.error;
+  }
+
+  /** Of the CA and the client certificate of a context; undefined where there is no such context. */
+  materialOf(context: string): MaterialStatus | undefined {
+    return this.#materials.statusOf(context);
   }
 
   /** Looks at the files now; resolves when the clusters are what they say. */
@@ -63,6 +85,7 @@ export class KubeconfigSource implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#follower[Symbol.asyncDispose]();
+    await this.#materials[Symbol.asyncDispose]();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { AdminRoute } from '@roundhouse/process';
 import { RoundhouseError } from '@roundhouse/transport';
-import type { PoolSnapshot } from '@roundhouse/transport';
+import type { MaterialPartStatus, PoolSnapshot } from '@roundhouse/transport';
 import { explainAccess, listAccess, readAccessQuestion } from '../authorization/explain-access.ts';
 import type { Policy } from '../authorization/policy.ts';
 import type { Cluster } from '../clusters/cluster.ts';
@@ -72,8 +72,25 @@ function describeCluster(cluster: Cluster): Record<string, unknown> {
         : { code: lastError.code, message: lastError.message, at: lastError.at.toISOString() },
     inFlight: cluster.inFlight,
     generation: cluster.generation,
+    material: { ca: describePart(cluster.material?.ca), pair: describePart(cluster.material?.pair) },
     // What is not known before the first connection is null.
     protocols: { unary: cluster.protocols.unary ?? null, stream: cluster.protocols.stream ?? null },
+  };
+}
+
+/** Null for a part that the cluster is reached without. */
+function describePart(part: MaterialPartStatus | undefined): Record<string, unknown> | null {
+  if (part === undefined) {
+    return null;
+  }
+  const { generation, since, expiresAt, error, errorSince, badGenerations } = part;
+  return {
+    generation,
+    since: since?.toISOString() ?? null,
+    expiresAt: expiresAt?.toISOString() ?? null,
+    badGenerations,
+    lastError:
+      error === undefined ? null : { ...describeError(error), at: errorSince?.toISOString() ?? null },
   };
 }
 

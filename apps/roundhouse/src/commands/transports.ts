@@ -12,7 +12,8 @@ export const transportsCommand: CommandModule = {
     command.addHelpText(
       'after',
       `
-A transport is the set of connections to one server with one TLS identity; requests of everybody share it.
+A transport is the set of connections to one server with one TLS identity; requests of everybody share it. When the certificates of a
+cluster change, its former generation drains beside the new one until nothing is under way on it.
 
 Examples:
   roundhouse transports                 one line a transport
@@ -36,6 +37,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'TRANSPORT', value: (row) => field(row, 'id') },
   { title: 'ORIGIN', value: (row) => field(row, 'origin') },
   { title: 'IDENTITIES', value: (row) => field(row, 'identities') },
+  { title: 'GENERATION', value: (row) => field(row, 'generations') },
   { title: 'PROTOCOL', value: protocols },
   { title: 'STATE', value: (row) => field(row, 'state') },
   { title: 'IDLE', value: (row) => field(row, 'connections', 'idle') },
