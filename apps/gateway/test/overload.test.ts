@@ -83,3 +83,45 @@ test('W16: a cluster that answers nothing fills its own bounds and no others: ea
   const answers = await Promise.all(watches);
   assert.equal(answers.filter((answer) => answer?.statusCode === 503).length, 10);
 });
+
+test('W16: a caller with many requests does not hold up another one: where they wait, each caller is served in turn', async (t) => {
+  const release = Promise.withResolvers<void>();
+  const rig = await openRig(t, {
+    tokens: ['token-much,much,1', 'token-little,little,2'],
+    limits: { maxConnectionsPerCluster: 1 },
+    identity: 'gateway',
+    handle: async (exchange) => {
+      await release.promise;
+      await exchange.respond({ body: 'ok' });
+    },
+  });
+  const waiting = (): number => rig.gateway.inspect().transports[0]?.waiting ?? 0;
+  const send = (caller: string, count: number): Promise<number>[] =>
+    Array.from({ length: count }, async (_, index) => {
+      const { status } = await ask(rig.gateway.url, `/clusters/alpha/api/v1/namespaces/${caller}-${index}`, {
+        fields: ['Authorization', `Bearer token-${caller}`],
+      });
+      return status;
+    });
+  const wait = async (count: number): Promise<void> => {
+    while (waiting() < count) {
+      await new Promise(setImmediate);
+    }
+  };
+  const first = ask(rig.gateway.url, '/clusters/alpha/version', {
+    fields: ['Authorization', 'Bearer token-much'],
+  });
+  await rig.upstream.waitForRequests(1);
+  const much = send('much', 40);
+  await wait(40);
+  const little = send('little', 1);
+  await wait(41);
+  release.resolve();
+  await first;
+  assert.deepEqual([...new Set(await Promise.all([...much, ...little]))], [200]);
+  assert.equal(
+    rig.upstream.requests.findIndex((request) => request.path.endsWith('/little-0')),
+    2,
+    'after the one that was under way and one of the other caller',
+  );
+});

@@ -105,6 +105,8 @@ export async function forward(
     kind: route.info.longRunning ? 'stream' : 'unary',
     timeoutMs: limits.requestTimeoutMs,
     lifetimeMs: lifetimeMsOf(route, limits.watchLifetimeMs),
+    // Not of whom they act as: that would be as many parties as they like.
+    fairnessKey: caller.user,
   };
   const askAgain = async (): Promise<boolean> => {
     const isWorthIt = await cluster.renewCredential();
