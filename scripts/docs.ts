@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { commandLinePage } from './docs/cli.ts';
 import { configurationPage } from './docs/configuration.ts';
 import { errorsPage } from './docs/errors.ts';
+import { limitsPage } from './docs/limits.ts';
 import { metricsPage } from './docs/metrics.ts';
 import { fieldReportsPage } from './docs/field-reports.ts';
 import type { Page } from './docs/page.ts';
@@ -16,6 +17,7 @@ const pages: readonly Page[] = [
   commandLinePage,
   configurationPage,
   fieldReportsPage,
+  limitsPage,
 ];
 
 const checkOnly = process.argv.includes('--check');

@@ -131,6 +131,17 @@ suite('W16: an endpoint that is down', () => {
     assert.equal(rig.pool.inspect().totals.breakersOpened, 1);
   });
 
+  test('rests as long as it is told to', async () => {
+    await using rig = await setUp({ breakerThreshold: 2, breakerRestMs: 10, breakerMaxRestMs: 30 });
+    await rig.fail(2);
+    for (const restMs of [10, 20, 30, 30]) {
+      rig.clock.advance(restMs - 1);
+      assert.equal(await Call.code(rig.identity), 'ERR_RH_ENDPOINT_DOWN');
+      rig.clock.advance(1);
+      await rig.fail(1);
+    }
+  });
+
   test('is asked by one only when the rest is over: others are refused until that one knows', async () => {
     await using rig = await setUp();
     await rig.fail(5);
