@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { at, listAt, textAt } from '../src/kube-apiserver/json.ts';
+import { at, listAt, parseJson, textAt } from '../src/kube-apiserver/json.ts';
 import { KubeApiserver } from '../src/kube-apiserver/kube-apiserver.ts';
 import { decodeProtobufObject } from '../src/kube-apiserver/protobuf/envelope.ts';
 import { call, open, startServer } from './kube-apiserver-client.ts';
@@ -65,8 +65,8 @@ test('version, health and OpenAPI answer', async () => {
     ['1', '33', 'v1.33.4'],
   );
   assert.match(textAt((await call(server, 'GET', '/readyz?verbose')).body), /readyz check passed/);
-  const { body } = await call(server, 'GET', '/openapi/v3');
-  const document = await call(server, 'GET', textAt(body, 'paths', 'apis/apps/v1', 'serverRelativeURL'));
+  const index = parseJson(textAt((await call(server, 'GET', '/openapi/v3')).body));
+  const document = await call(server, 'GET', textAt(index, 'paths', 'apis/apps/v1', 'serverRelativeURL'));
   const path = '/apis/apps/v1/namespaces/{namespace}/deployments/{name}';
   const parameters = listAt(document.body, 'paths', path, 'patch', 'parameters');
   assert.ok(parameters.some((parameter) => at(parameter, 'name') === 'fieldValidation'));

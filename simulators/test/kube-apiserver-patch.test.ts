@@ -21,6 +21,8 @@ test('a JSON patch does what RFC 6902 says, on objects, lists and escaped names'
     [{ a: 1, b: 2 }, [{ op: 'remove', path: '/b' }], { a: 1 }],
     [{ a: [1, 2] }, [{ op: 'remove', path: '/a/0' }], { a: [2] }],
     [{ a: { b: 1 } }, [{ op: 'replace', path: '/a/b', value: 2 }], { a: { b: 2 } }],
+    [{ a: 1 }, [{ op: 'replace', path: '/b', value: 2 }], { a: 1, b: 2 }],
+    [{ a: 1 }, [{ op: 'test', path: '/b', value: null }], { a: 1 }],
     [{ a: { b: 1 } }, [{ op: 'move', from: '/a/b', path: '/c' }], { a: {}, c: 1 }],
     [{ a: { b: 1 } }, [{ op: 'copy', from: '/a/b', path: '/c' }], { a: { b: 1 }, c: 1 }],
     [{ 'x/y': { 'm~n': 1 } }, [{ op: 'replace', path: '/x~1y/m~0n', value: 2 }], { 'x/y': { 'm~n': 2 } }],
@@ -39,7 +41,9 @@ test('a JSON patch does what RFC 6902 says, on objects, lists and escaped names'
 test('a JSON patch that cannot be done is unprocessable', () => {
   const impossible: readonly Json[] = [
     { op: 'remove', path: '/none' },
-    { op: 'replace', path: '/none', value: 1 },
+    { op: 'replace', path: '/none/deep', value: 1 },
+    { op: 'test', path: '/none/deep', value: null },
+    { op: 'move', from: '/none', path: '/b' },
     { op: 'add', path: '/none/deep', value: 1 },
     { op: 'add', path: '/list/9', value: 1 },
     { op: 'add', path: '/list/01', value: 1 },

@@ -44,6 +44,6 @@ const compacting = conformanceCases.filter(({ needs }) => needs === 'compaction'
 await judge(
   { controllers: true },
   conformanceCases.filter((each) => !compacting.includes(each)),
-  4,
+  1,
 );
 await judge({ watchCache: false }, compacting, 1);

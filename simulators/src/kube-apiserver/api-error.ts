@@ -51,7 +51,7 @@ export class ApiError extends Error {
       metadata: {},
       status: 'Failure',
       message: this.message,
-      reason: this.reason,
+      ...(this.reason === '' ? {} : { reason: this.reason }),
       details: this.details,
       code: this.code,
     };
@@ -129,6 +129,11 @@ export class ApiError extends Error {
       'UnsupportedMediaType',
       `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
     );
+  }
+
+  /** For kinds that are built in, whose paths take the types of patches that they know before anybody looks at one. */
+  static unsupportedPatch(): ApiError {
+    return new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
   }
 
   static tooLarge(limitBytes: number): ApiError {

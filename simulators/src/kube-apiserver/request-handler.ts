@@ -74,6 +74,7 @@ async function serveDocument(cluster: ClusterState, exchange: AuthenticatedExcha
   const document = discoveryDocument(cluster, path);
   if (document === undefined) return reply.send(404, 'text/plain; charset=utf-8', '404 page not found\n');
   if (method !== 'GET' && method !== 'HEAD') throw ApiError.methodNotAllowed();
+  if (negotiate(header(exchange, 'accept')) !== 'object') throw ApiError.notAcceptable(['application/json']);
   await reply.json(200, document);
 }
 
@@ -97,7 +98,9 @@ async function serveOpenApiV3(exchange: Exchange, { text, hash }: OpenApiDocumen
     Vary: 'Accept',
     ...(asked === null ? {} : { 'Cache-Control': 'public, immutable' }),
   };
-  await serveTagged(exchange, { contentType: 'application/json', text }, headers);
+  // The real server leaves the type of the index to be guessed from its bytes.
+  const contentType = path === '/openapi/v3' ? 'text/plain; charset=utf-8' : 'application/json';
+  await serveTagged(exchange, { contentType, text }, headers);
 }
 
 async function serveAggregated(exchange: Exchange, document: DiscoveryDocument): Promise<void> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { at, listAt, objectAt, textAt } from '../../kube-apiserver/json.ts';
+import { openApiIndex } from '../openapi-index.ts';
 import { call } from '../target.ts';
 import type { Answer, ConformanceCase, Target } from '../target.ts';
 import { until } from '../until.ts';
@@ -34,8 +35,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
           ['Widget', 'widget', ['wd'], ['things']],
         );
         await until(async () => {
-          const index = await call(target, 'GET', '/openapi/v3');
-          return Object.hasOwn(objectAt(index.body, 'paths'), `apis/${group}/v1`);
+          return Object.hasOwn(objectAt(await openApiIndex(target), 'paths'), `apis/${group}/v1`);
         });
         const document = await call(target, 'GET', `/openapi/v3/apis/${group}/v1`);
         assert.deepEqual(
@@ -99,6 +99,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
         ]);
         assert.deepEqual(await refused({ image: 'x', replicas: 'many' }), [
           'spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string"',
+          '.spec.replicas: Invalid value: 0: .spec.replicas accessor error: many is of the type string, expected int64',
         ]);
         assert.deepEqual(await refused({ image: 'x', parts: [{ name: 'p' }, { name: 'p' }] }), [
           'spec.parts[1]: Duplicate value: {"name":"p"}',
@@ -256,7 +257,7 @@ export const customResourceCases: readonly ConformanceCase[] = [
       assert.equal(refused.status, 422);
       assert.match(
         textAt(refused.body, 'message'),
-        /spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[spec\]\.type: Required value: must not be empty for specified object fields/,
+        /spec\.validation\.openAPIV3Schema\.properties\[spec\]\.type: Required value: must not be empty for specified object fields/,
       );
       const misnamed = { ...crdOf('bad.example.com', [v1]), metadata: { name: 'widgets' } };
       assert.equal((await call(target, 'POST', definitions, { body: misnamed })).status, 422);

@@ -19,6 +19,12 @@ async function refusal(target: Target, headers: Headers): Promise<string> {
   return status === 403 ? textAt(body, 'message') : `status ${status}`;
 }
 
+/**
+ * Since 1.36 a server asks for narrower rights first (constrained impersonation), and a caller who has never acted as anybody is told of
+ * those.
+ */
+const newerRefusal = /cannot impersonate-on:user-info:create resource "selfsubjectreviews"/;
+
 function cannot(target: Target, what: string, full: string, group: string, where: string): string {
   const { username } = target.users.guest;
   return `${what} is forbidden: User "${username}" cannot impersonate resource "${full}" in API group "${group}" ${where}`;
@@ -46,10 +52,12 @@ export const impersonationCases: readonly ConformanceCase[] = [
     run: async (target) =>
       inNamespace(target, async (namespace) => {
         const user = { 'impersonate-user': `bob-${namespace}` };
-        assert.equal(
-          await refusal(target, user),
-          cannot(target, `users "bob-${namespace}"`, 'users', '', 'at the cluster scope'),
-        );
+        const refused = await refusal(target, user);
+        if (!newerRefusal.test(refused))
+          assert.equal(
+            refused,
+            cannot(target, `users "bob-${namespace}"`, 'users', '', 'at the cluster scope'),
+          );
         const rules = [
           {
             apiGroups: [''],

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { at, objectAt, textAt } from '../../kube-apiserver/json.ts';
 import type { Json } from '../../kube-apiserver/json.ts';
+import { openApiIndex } from '../openapi-index.ts';
 import { call } from '../target.ts';
 import type { ConformanceCase, Target } from '../target.ts';
 
 async function documentUrl(target: Target, root: string): Promise<string> {
-  const { body } = await call(target, 'GET', '/openapi/v3');
-  return textAt(body, 'paths', root, 'serverRelativeURL');
+  return textAt(await openApiIndex(target), 'paths', root, 'serverRelativeURL');
 }
 
 export const openApiCases: readonly ConformanceCase[] = [

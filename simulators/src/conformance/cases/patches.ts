@@ -4,6 +4,7 @@ import type { Json } from '../../kube-apiserver/json.ts';
 import { configMap, configMapsIn, deployment, deploymentsIn } from '../objects.ts';
 import { call, inNamespace } from '../target.ts';
 import type { Answer, ConformanceCase, Target } from '../target.ts';
+import { withWidgets } from '../widgets.ts';
 
 const jsonPatch = 'application/json-patch+json';
 const mergePatch = 'application/merge-patch+json';
@@ -89,13 +90,25 @@ export const patchCases: readonly ConformanceCase[] = [
         for (const failing of [
           { op: 'test', path: '/data/a', value: '2' },
           { op: 'remove', path: '/data/none' },
-          { op: 'replace', path: '/data/none', value: 'x' },
+          { op: 'replace', path: '/metadata/labels/none', value: 'x' },
+          { op: 'move', from: '/data/none', path: '/data/c' },
         ]) {
           const refused = await patch(jsonPatch, [{ op: 'add', path: '/data/b', value: '2' }, failing]);
           assert.deepEqual([refused.status, at(refused.body, 'reason')], [422, 'Invalid'], failing.op);
         }
         assert.deepEqual(at((await call(target, 'GET', path)).body, 'data'), { a: '1' });
         assert.equal((await patch(jsonPatch, { op: 'add' })).status, 400);
+      }),
+  },
+  {
+    name: 'a JSON patch may replace what an object does not have, and test it for null',
+    run: async (target) =>
+      withConfigMap(target, { a: '1' }, async ({ patch }) => {
+        const patched = await patch(jsonPatch, [
+          { op: 'test', path: '/data/b', value: null },
+          { op: 'replace', path: '/data/b', value: '2' },
+        ]);
+        assert.deepEqual([patched.status, at(patched.body, 'data')], [200, { a: '1', b: '2' }]);
       }),
   },
   {
@@ -199,14 +212,26 @@ export const patchCases: readonly ConformanceCase[] = [
       }),
   },
   {
-    name: 'a patch of a type that is none is 415 and says which there are; the kinds of patch are told apart by it',
+    name: 'a patch of a type that is none is 415, for a custom resource with those that there are; the kinds of patch are told apart by it',
     run: async (target) =>
       withConfigMap(target, { a: '1' }, async ({ patch }) => {
         const refused = await patch('application/json', { data: { a: '2' } });
         assert.deepEqual([refused.status, at(refused.body, 'reason')], [415, 'UnsupportedMediaType']);
-        for (const type of [jsonPatch, mergePatch, strategicMergePatch, 'application/apply-patch+yaml'])
-          assert.ok(textAt(refused.body, 'message').includes(type), type);
+        assert.equal(at(refused.body, 'message'), '415: Unsupported Media Type');
         assert.equal((await patch(mergePatch, [])).status, 400);
+        await withWidgets(target, 'patches.example.com', async ({ path, group }) => {
+          const body = {
+            apiVersion: `${group}/v1`,
+            kind: 'Widget',
+            metadata: { name: 'a' },
+            spec: { image: 'x' },
+          };
+          await call(target, 'POST', path, { body });
+          const strategic = await call(target, 'PATCH', `${path}/a`, { type: strategicMergePatch, body: {} });
+          assert.equal(strategic.status, 415);
+          for (const type of [jsonPatch, mergePatch, 'application/apply-patch+yaml'])
+            assert.ok(textAt(strategic.body, 'message').includes(type), type);
+        });
       }),
   },
   {

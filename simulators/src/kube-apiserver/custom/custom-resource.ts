@@ -12,6 +12,7 @@ import type { Schema } from '../schema/schema.ts';
 import { withDefaults } from './fit-schema.ts';
 import { parseJsonPath } from './json-path.ts';
 import { parseSchema } from './parse-schema.ts';
+import { validateReplicas } from './validate-replicas.ts';
 import { validateValue } from './validate-value.ts';
 
 /** Those that are served, as the definition stands now. */
@@ -26,6 +27,7 @@ function resourceOf(spec: JsonObject, version: JsonObject): ResourceDefinition {
   const [group, name, kind] = [textAt(spec, 'group'), textAt(version, 'name'), textAt(names, 'kind')];
   const schema = wholeSchema(parseSchema(objectAt(version, 'schema')['openAPIV3Schema']));
   const selectable = listAt(version, 'selectableFields').map((field) => textAt(field, 'jsonPath'));
+  const scale = scaleOf(objectAt(version, 'subresources')['scale']);
   const complete = (object: KubeObject): KubeObject => {
     const { metadata } = object;
     const filled = withDefaults(object, { ...schema, properties: ownProperties(schema) }) as JsonObject;
@@ -44,7 +46,7 @@ function resourceOf(spec: JsonObject, version: JsonObject): ResourceDefinition {
     schema,
     versionedUpdates: true,
     hasStatus: isJsonObject(objectAt(version, 'subresources')['status']),
-    scale: scaleOf(objectAt(version, 'subresources')['scale']),
+    scale,
     columns: columnsOf(version),
     selectableFields: Object.fromEntries(
       selectable.map((path) => [path.replace(/^\./, ''), (object: KubeObject) => textAtPath(object, path)]),
@@ -52,7 +54,11 @@ function resourceOf(spec: JsonObject, version: JsonObject): ResourceDefinition {
     // Versions differ in their name and their defaults only: nothing converts between them.
     stored: { toStored: (object) => object, fromStored: complete },
     default: complete,
-    validate: (object) => validateValue(object, { ...schema, properties: ownProperties(schema) }, ''),
+    validate: (object) => [
+      ...validateValue(object, { ...schema, properties: ownProperties(schema) }, ''),
+      ...validateReplicas(object, scale?.specReplicas),
+      ...validateReplicas(object, scale?.statusReplicas),
+    ],
   });
 }
 

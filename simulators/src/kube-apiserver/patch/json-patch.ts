@@ -1,4 +1,7 @@
-/** JSON patch, RFC 6902, with pointers of RFC 6901. Values are never changed in place. */
+/**
+ * JSON patch, RFC 6902, with pointers of RFC 6901, as the real server's library (evanphx/json-patch, version 4) takes them: a member
+ * that an object does not have may be replaced, and tested for null. Values are never changed in place.
+ */
 import { ApiError } from '../api-error.ts';
 import { at, equalJson, isJsonList, isJsonObject, textAt } from '../json.ts';
 import type { Json } from '../json.ts';
@@ -10,7 +13,9 @@ const maxOperations = 10_000;
 /** Throws BadRequest for a patch that is none, and 422 for an operation that cannot be done on this document. */
 export function applyJsonPatch(document: Json, patch: Json): Json {
   if (!isJsonList(patch))
-    throw ApiError.badRequest('json: cannot unmarshal object into Go value of type jsonpatch.Patch');
+    throw ApiError.badRequest(
+      'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+    );
   if (patch.length > maxOperations) {
     throw new ApiError(
       413,
@@ -30,7 +35,6 @@ function applyOperation(document: Json, operation: Json): Json {
     case 'remove':
       return remove(document, path);
     case 'replace':
-      read(document, path);
       return replace(document, path, value ?? null);
     case 'move': {
       const from = parsePointer(textAt(operation, 'from'));
@@ -39,39 +43,43 @@ function applyOperation(document: Json, operation: Json): Json {
     case 'copy':
       return insert(document, path, read(document, parsePointer(textAt(operation, 'from'))));
     case 'test':
-      if (!equalJson(read(document, path), value ?? null))
-        throw unprocessable(`testing path ${textAt(operation, 'path')} failed`);
+      if (!equalJson(found(document, path) ?? null, value ?? null)) throw unprocessable();
       return document;
     default:
-      throw unprocessable(`Unexpected kind: ${textAt(operation, 'op') || 'unknown'}`);
+      throw unprocessable();
   }
 }
 
 function parsePointer(pointer: string): readonly string[] {
   if (pointer === '') return [];
-  if (!pointer.startsWith('/')) throw unprocessable(`invalid JSON pointer "${pointer}"`);
+  if (!pointer.startsWith('/')) throw unprocessable();
   return pointer
     .slice(1)
     .split('/')
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
+/** Undefined when it is the innermost object that does not have it. */
+function found(document: Json, path: readonly string[]): Json | undefined {
+  let value: Json | undefined = document;
+  for (const step of path) {
+    if (value === undefined) throw unprocessable();
+    value = isJsonList(value) ? value[index(step, value.length - 1)] : at(value, step);
+  }
+  return value;
+}
+
 function read(document: Json, path: readonly string[]): Json {
-  let found: Json | undefined = document;
-  for (const step of path)
-    found = isJsonList(found) ? found[index(step, found.length - 1, path)] : at(found, step);
-  if (found === undefined) throw missing(path);
-  return found;
+  return found(document, path) ?? fail();
 }
 
 function insert(document: Json, path: readonly string[], value: Json): Json {
   return edit(
     document,
     path,
-    path,
     (parent, step) => {
       if (!isJsonList(parent)) return setOwn({ ...parent }, step, value);
-      return parent.toSpliced(step === '-' ? parent.length : index(step, parent.length, path), 0, value);
+      return parent.toSpliced(step === '-' ? parent.length : index(step, parent.length), 0, value);
     },
     value,
   );
@@ -81,10 +89,9 @@ function replace(document: Json, path: readonly string[], value: Json): Json {
   return edit(
     document,
     path,
-    path,
     (parent, step) => {
       return isJsonList(parent)
-        ? parent.with(index(step, parent.length - 1, path), value)
+        ? parent.with(index(step, parent.length - 1), value)
         : setOwn({ ...parent }, step, value);
     },
     value,
@@ -96,9 +103,8 @@ function remove(document: Json, path: readonly string[]): Json {
   return edit(
     document,
     path,
-    path,
     (parent, step) => {
-      if (isJsonList(parent)) return parent.toSpliced(index(step, parent.length - 1, path), 1);
+      if (isJsonList(parent)) return parent.toSpliced(index(step, parent.length - 1), 1);
       const { [step]: _, ...rest } = parent;
       return rest;
     },
@@ -112,36 +118,33 @@ type Parent = Extract<Json, object>;
 function edit(
   document: Json,
   path: readonly string[],
-  whole: readonly string[],
   change: (parent: Parent, step: string) => Json,
   root: Json,
 ): Json {
   const [step, ...rest] = path;
   if (step === undefined) return root;
-  if (!isJsonList(document) && !isJsonObject(document)) throw missing(whole);
+  if (!isJsonList(document) && !isJsonObject(document)) throw unprocessable();
   if (rest.length === 0) return change(document, step);
   if (isJsonList(document)) {
-    const position = index(step, document.length - 1, whole);
-    return document.with(position, edit(document[position] ?? null, rest, whole, change, root));
+    const position = index(step, document.length - 1);
+    return document.with(position, edit(document[position] ?? null, rest, change, root));
   }
   const child = at(document, step);
-  if (child === undefined) throw missing(whole);
-  return setOwn({ ...document }, step, edit(child, rest, whole, change, root));
+  if (child === undefined) throw unprocessable();
+  return setOwn({ ...document }, step, edit(child, rest, change, root));
 }
 
-function index(step: string, last: number, path: readonly string[]): number {
+function index(step: string, last: number): number {
   const position = /^(0|[1-9]\d*)$/.test(step) ? Number(step) : -1;
-  if (position < 0 || position > last)
-    throw unprocessable(`Unable to access invalid index: ${step} in /${path.join('/')}`);
+  if (position < 0 || position > last) throw unprocessable();
   return position;
 }
 
-function missing(path: readonly string[]): ApiError {
-  return unprocessable(
-    `the server rejected our request due to an error in our request: /${path.join('/')} does not exist`,
-  );
+function fail(): never {
+  throw unprocessable();
 }
 
-function unprocessable(message: string): ApiError {
-  return new ApiError(422, 'Invalid', message, {});
+/** The real server does not say which operation it was, nor why. */
+function unprocessable(): ApiError {
+  return new ApiError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
 }

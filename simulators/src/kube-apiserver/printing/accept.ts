@@ -20,13 +20,12 @@ export function negotiate(accept: string): Form {
   throw ApiError.notAcceptable(served);
 }
 
-/** The version of aggregated discovery that comes first among those that we can write; undefined: the plain documents. */
+/** The version of aggregated discovery that comes first among those that we can write, even behind plain JSON; undefined: none is asked for. */
 export function negotiateDiscovery(accept: string): AggregatedVersion | undefined {
   for (const alternative of accept.split(',')) {
     const [type = '', ...parameters] = alternative.split(';').map((part) => part.trim());
     if (!['application/json', 'application/*', '*/*'].includes(type)) continue;
     const given = new Map(parameters.map((parameter) => splitParameter(parameter)));
-    if (given.get('as') === undefined && given.get('g') === undefined) return undefined;
     const version = aggregatedVersions.find((known) => known === given.get('v'));
     if (given.get('g') === 'apidiscovery.k8s.io' && given.get('as') === 'APIGroupDiscoveryList' && version)
       return version;

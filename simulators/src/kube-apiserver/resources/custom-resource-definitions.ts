@@ -1,7 +1,7 @@
 import type { StatusCause } from '../api-error.ts';
 import { timestamp } from '../clock.ts';
 import { untypedPaths } from '../custom/parse-schema.ts';
-import { at, listAt, objectAt, textAt } from '../json.ts';
+import { at, equalJson, listAt, objectAt, textAt } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { nameOf } from '../kube-object.ts';
@@ -100,19 +100,34 @@ function validateSpec(crd: KubeObject): readonly StatusCause[] {
     causes.push(
       invalid('spec.versions', versions, 'must have exactly one version marked as storage version'),
     );
-  return [...causes, ...versions.flatMap(validateVersion)];
+  const schemas = versions.map((version) => at(version, 'schema', 'openAPIV3Schema'));
+  const [first] = schemas;
+  return [
+    ...causes,
+    ...versions.flatMap(validateVersion),
+    // A schema that all versions have in common is kept apart from them, and has its faults there.
+    ...(schemas.every((schema) => equalJson(schema ?? null, first ?? null))
+      ? validateSchema(first, 'spec.validation.openAPIV3Schema')
+      : schemas.flatMap((schema, index) =>
+          validateSchema(schema, `spec.versions[${index}].schema.openAPIV3Schema`),
+        )),
+  ];
 }
 
 function validateVersion(version: Json, index: number): readonly StatusCause[] {
   const path = `spec.versions[${index}]`;
-  const schema = at(version, 'schema', 'openAPIV3Schema');
-  const name = textAt(version, 'name') === '' ? [requiredField(`${path}.name`)] : [];
-  if (schema === undefined)
-    return [...name, requiredField(`${path}.schema.openAPIV3Schema`, 'schemas are required')];
-  const untyped = untypedPaths(schema, `${path}.schema.openAPIV3Schema`).map((field) =>
+  return [
+    ...(textAt(version, 'name') === '' ? [requiredField(`${path}.name`)] : []),
+    ...(at(version, 'schema', 'openAPIV3Schema') === undefined
+      ? [requiredField(`${path}.schema.openAPIV3Schema`, 'schemas are required')]
+      : []),
+  ];
+}
+
+function validateSchema(schema: Json | undefined, path: string): readonly StatusCause[] {
+  return (schema === undefined ? [] : untypedPaths(schema, path)).map((field) =>
     requiredField(field, 'must not be empty for specified object fields'),
   );
-  return [...name, ...untyped];
 }
 
 function invalid(field: string, value: Json, why: string): StatusCause {

@@ -105,7 +105,8 @@ export class ObjectStore {
     );
     const name = nameOf(object);
     if (scope === 'main' && (object.metadata.resourceVersion ?? '') !== '') {
-      throw ApiError.badRequest('resourceVersion should not be set on objects to be created');
+      // An error of the storage, which nobody makes the client's.
+      throw new ApiError(500, '', 'resourceVersion should not be set on objects to be created');
     }
     this.#checkNamespace(definition, namespaceOf(object));
     const fresh = withMeta(object, {

@@ -27,7 +27,7 @@ export async function serveApply(exchange: ResourceExchange, options: WriteOptio
 }
 
 async function readApplied(exchange: ResourceExchange): Promise<KubeObject> {
-  const { definition, info } = exchange;
+  const { definition } = exchange;
   const object = parseKubeObject(parseBody((await readBytes(exchange)).toString()));
   const expected = { apiVersion: apiVersionOf(definition), kind: definition.kind };
   if (object.apiVersion !== expected.apiVersion || object.kind !== expected.kind)
@@ -38,12 +38,14 @@ async function readApplied(exchange: ResourceExchange): Promise<KubeObject> {
     throw ApiError.badRequest('metadata.managedFields must be nil');
   const { object: known, unknownFields } = knownPart(object, definition);
   if (unknownFields.length > 0) {
-    const place = `${info.namespace === '' ? '' : `${info.namespace}/`}${info.name}`;
+    // As the object says itself, which need not name its namespace.
+    const place = `${namespaceOf(object)}/${nameOf(object)}`;
+    const version = `${definition.group}/${definition.version}`;
     const complaints = unknownFields.map((path) => `.${path}: field not declared in schema`);
     throw new ApiError(
       500,
       '',
-      `failed to create typed patch object (${place}; ${expected.apiVersion}, Kind=${expected.kind}): ` +
+      `failed to create typed patch object (${place}; ${version}, Kind=${expected.kind}): ` +
         (complaints.length === 1
           ? complaints[0]
           : `errors:\n${complaints.map((text) => `  ${text}`).join('\n')}`),

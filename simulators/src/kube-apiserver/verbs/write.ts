@@ -89,11 +89,26 @@ export async function servePatch(exchange: ResourceExchange): Promise<void> {
     definition,
     info.namespace,
     info.name,
-    (current) =>
-      decodeKnown(exchange, parseKubeObject(apply(current, patch)), options.fieldValidation, badPatch(patch)),
+    (current) => {
+      const next = parseKubeObject(apply(current, patch));
+      checkUid(exchange, current, next);
+      return decodeKnown(exchange, next, options.fieldValidation, badPatch(patch));
+    },
     options,
   );
   await reply.json(200, formObject(exchange, patched));
+}
+
+/** For an update it would be a condition, and a conflict; a patch has no conditions, only fields that do not change. */
+function checkUid({ definition }: ResourceExchange, current: KubeObject, { metadata }: KubeObject): void {
+  if (metadata.uid === undefined || metadata.uid === current.metadata.uid) return;
+  const cause = {
+    reason: 'FieldValueInvalid',
+    message: `Invalid value: ${JSON.stringify(metadata.uid)}: field is immutable`,
+    field: 'metadata.uid',
+  };
+  // Twice, as the real server says it.
+  throw ApiError.invalid(definition, nameOf(current), [cause, cause]);
 }
 
 export function patcher(
@@ -102,14 +117,8 @@ export function patcher(
 ): (current: KubeObject, patch: Json) => Json {
   if (type === jsonPatch) return applyJsonPatch;
   if (type === mergePatch) return applyMergePatch;
-  if (type !== strategicMergePatch || schema === undefined) {
-    throw ApiError.unsupportedMediaType([
-      jsonPatch,
-      mergePatch,
-      ...(schema === undefined ? [] : [strategicMergePatch]),
-      ...applyTypes,
-    ]);
-  }
+  if (schema === undefined) throw ApiError.unsupportedMediaType([jsonPatch, mergePatch, ...applyTypes]);
+  if (type !== strategicMergePatch) throw ApiError.unsupportedPatch();
   return (current, patch) => {
     if (!isJsonObject(patch)) throw ApiError.badRequest('a strategic merge patch must be a JSON object');
     return applyStrategicMergePatch(current, patch, schema);
