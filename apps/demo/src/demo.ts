@@ -2,12 +2,12 @@
 
 import { relative, resolve } from 'node:path';
 import { CertificateAuthority } from '@roundhouse/simulators';
-import { clientKubeconfig, clustersKubeconfig } from './kubeconfigs.ts';
+import { clientKubeconfig, clustersKubeconfig, type UserCredential } from './kubeconfigs.ts';
 import type { DemoFolder } from './demo-folder.ts';
 import { openGateway } from './gateway-in-front.ts';
 import type { DemoOptions } from './options.ts';
 import { authorizationFile, invitePeople, tokenFile } from './people.ts';
-import { openCluster } from './simulated-cluster.ts';
+import { openCluster, type SimulatedCluster } from './simulated-cluster.ts';
 import type { DemoFacts } from './things-to-try.ts';
 
 export interface Demo extends AsyncDisposable {
@@ -22,7 +22,17 @@ export async function openDemo(options: DemoOptions, folder: DemoFolder): Promis
   const authority = await CertificateAuthority.create({ name: 'roundhouse demo authority' });
   const serving = await authority.issue({ commonName: 'gateway.demo', usage: 'server' });
   const files = {
-    clusters: await folder.write('clusters.kubeconfig', clustersKubeconfig(clusters)),
+    clusters: await folder.write(
+      'clusters.kubeconfig',
+      clustersKubeconfig(
+        await Promise.all(
+          clusters.map(async (cluster) => ({
+            ...cluster,
+            credential: await writeCredential(cluster, folder),
+          })),
+        ),
+      ),
+    ),
     certificate: await folder.write('gateway.crt', serving.certPem),
     key: await folder.write('gateway.key', serving.keyPem),
     tokens: await folder.write('tokens.csv', tokenFile([people.admin, people.dev])),
@@ -43,9 +53,31 @@ export async function openDemo(options: DemoOptions, folder: DemoFolder): Promis
       gatewayUrl: gateway.url,
       adminUrl: gateway.adminUrl,
       kubeconfig: nameFromHere(kubeconfig),
+      folder: nameFromHere(folder.path),
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/**
+ * Certificates lie in files that the gateway follows: `beta.crt` and `beta.key`, and beside them the pairs that they may be replaced
+ * by, `beta.1.crt` and so on; the first is the one that is in use.
+ */
+async function writeCredential(
+  { name, credential }: SimulatedCluster,
+  folder: DemoFolder,
+): Promise<UserCredential> {
+  if (credential.kind === 'token') return credential;
+  const [first] = credential.pairs;
+  for (const [stem, pair] of [
+    [name, first] as const,
+    ...credential.pairs.map((spare, index) => [`${name}.${index + 1}`, spare] as const),
+  ]) {
+    if (pair === undefined) continue;
+    await folder.write(`${stem}.crt`, pair.certPem);
+    await folder.write(`${stem}.key`, pair.keyPem);
+  }
+  return { kind: 'files', certFile: `${name}.crt`, keyFile: `${name}.key` };
 }
 
 /** Short for a folder below this one, which is the usual case. */

@@ -17,7 +17,12 @@ export interface GatewayInFront extends DemoOptions {
 const drainTimeoutMs = 500;
 
 /** On loopback, over TLS, since kubectl sends a token over nothing else. Silent: what happens is seen through its admin listener. */
-export async function openGateway({ port, adminPort, files }: GatewayInFront): Promise<Gateway> {
+export async function openGateway({
+  port,
+  adminPort,
+  sessionDrainSeconds,
+  files,
+}: GatewayInFront): Promise<Gateway> {
   const host = '127.0.0.1';
   try {
     return await Gateway.open({
@@ -28,7 +33,7 @@ export async function openGateway({ port, adminPort, files }: GatewayInFront): P
       authorizationFile: files.authorization,
       admin: { host, port: adminPort },
       logLevel: 'silent',
-      limits: { drainTimeoutMs },
+      limits: { drainTimeoutMs, sessionDrainTimeoutMs: sessionDrainSeconds * 1_000 },
     });
   } catch (error) {
     for (const [flag, taken] of [['--port', port] as const, ['--admin-port', adminPort] as const]) {

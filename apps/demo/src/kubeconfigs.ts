@@ -1,11 +1,23 @@
 // The two kubeconfigs of the demo: the one that tells the gateway of its clusters, and the one for kubectl.
 
 import type { Person } from './people.ts';
-import type { ClusterCredential, SimulatedCluster } from './simulated-cluster.ts';
 import type { ClusterName } from './workloads.ts';
 
-/** For the gateway: one context a cluster, with addresses, authorities and credentials inline. */
-export function clustersKubeconfig(clusters: readonly SimulatedCluster[]): string {
+/** What goes into a kubeconfig of a user. */
+export type UserCredential =
+  | { readonly kind: 'token'; readonly token: string }
+  /** Names of files in the folder of the kubeconfig. */
+  | { readonly kind: 'files'; readonly certFile: string; readonly keyFile: string };
+
+export interface ServedCluster {
+  readonly name: ClusterName;
+  readonly url: string;
+  readonly caPem: string;
+  readonly credential: UserCredential;
+}
+
+/** For the gateway: one context a cluster. */
+export function clustersKubeconfig(clusters: readonly ServedCluster[]): string {
   return kubeconfig({
     clusters: clusters.map(({ name, url, caPem }) => ({ name, server: url, caPem })),
     users: clusters.map(({ name, credential }) => ({ name, credential })),
@@ -35,7 +47,7 @@ export function clientKubeconfig(
 
 interface Contents {
   readonly clusters: readonly { readonly name: string; readonly server: string; readonly caPem: string }[];
-  readonly users: readonly { readonly name: string; readonly credential: ClusterCredential }[];
+  readonly users: readonly { readonly name: string; readonly credential: UserCredential }[];
   readonly contexts: readonly {
     readonly name: string;
     readonly cluster: string;
@@ -60,13 +72,10 @@ function kubeconfig({ clusters, users, contexts }: Contents): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-function userFields(credential: ClusterCredential): Readonly<Record<string, string>> {
+function userFields(credential: UserCredential): Readonly<Record<string, string>> {
   return credential.kind === 'token'
     ? { token: credential.token }
-    : {
-        'client-certificate-data': base64(credential.certPem),
-        'client-key-data': base64(credential.keyPem),
-      };
+    : { 'client-certificate': credential.certFile, 'client-key': credential.keyFile };
 }
 
 function base64(text: string): string {

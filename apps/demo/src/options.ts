@@ -7,6 +7,8 @@ export interface DemoOptions {
   readonly adminPort: number;
   /** Where the kubeconfigs are written. */
   readonly folder: string;
+  /** How long sessions of a cluster go on when its certificate is replaced. */
+  readonly sessionDrainSeconds: number;
 }
 
 export const defaultAdminPort = 7480;
@@ -18,10 +20,24 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions {
     .option('--port <number>', 'port of the gateway', parsePort, 7443)
     .option('--admin-port <number>', 'port of the admin listener', parsePort, defaultAdminPort)
     .option('--folder <path>', 'where the kubeconfigs are written', '.roundhouse')
+    .option(
+      '--session-drain-seconds <number>',
+      "how long shells go on when their cluster's certificate is replaced",
+      parseSeconds,
+      60,
+    )
     .helpOption('-h, --help', 'show help')
     .exitOverride()
     .parse(args, { from: 'user' })
     .opts<DemoOptions>();
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!/^\d+$/.test(text) || seconds < 1 || seconds > 86_400) {
+    throw new InvalidArgumentError('It is a number from 1 to 86400.');
+  }
+  return seconds;
 }
 
 function parsePort(text: string): number {

@@ -1,7 +1,7 @@
 // One simulated cluster with an authority, a credential and some life of its own.
 
 import { randomBytes } from 'node:crypto';
-import { CertificateAuthority, KubeApiserver } from '@roundhouse/simulators';
+import { CertificateAuthority, KubeApiserver, type IssuedCertificate } from '@roundhouse/simulators';
 import { Activity } from './activity.ts';
 import { gatewayUser, rolesFor } from './people.ts';
 import { seededDeployments, seedFor, type ClusterName } from './workloads.ts';
@@ -9,7 +9,8 @@ import { seededDeployments, seedFor, type ClusterName } from './workloads.ts';
 /** How the gateway authenticates: the two clusters differ, so that both ways are seen. */
 export type ClusterCredential =
   | { readonly kind: 'token'; readonly token: string }
-  | { readonly kind: 'certificate'; readonly certPem: string; readonly keyPem: string };
+  /** Each as good as the other, so that one can be replaced by the next. */
+  | { readonly kind: 'certificates'; readonly pairs: readonly IssuedCertificate[] };
 
 export interface SimulatedCluster extends AsyncDisposable {
   readonly name: ClusterName;
@@ -39,8 +40,10 @@ export async function openCluster(name: ClusterName): Promise<SimulatedCluster> 
     name === 'alpha'
       ? { kind: 'token', token }
       : {
-          kind: 'certificate',
-          ...(await authority.issue({ commonName: gatewayUser, usage: 'client' })),
+          kind: 'certificates',
+          pairs: await Promise.all(
+            [1, 2].map(() => authority.issue({ commonName: gatewayUser, usage: 'client' })),
+          ),
         };
   const owned = resources.move();
   return {

@@ -6,6 +6,8 @@ export interface DemoFacts {
   readonly adminUrl: string;
   /** As a person in the folder where the demo was started writes it. */
   readonly kubeconfig: string;
+  /** Where it lies, in the same way. */
+  readonly folder: string;
 }
 
 interface Attempt {
@@ -31,12 +33,40 @@ In another shell:
   export KUBECONFIG=${facts.kubeconfig}
 ${lines.join('\n')}
 
+${styleText('bold', 'Replace a certificate')} while a shell is open on beta (kubectl --context beta exec -it deploy/tickets -- sh):
+
+${certificateSteps(facts).join('\n')}
+
 Ctrl-C stops it and leaves nothing behind.
 `;
 }
 
-function thingsToTry({ adminUrl }: DemoFacts): readonly Attempt[] {
-  const adminFlag = adminUrl.endsWith(`:${defaultAdminPort}`) ? '' : ` --admin ${adminUrl}`;
+/** Files are followed: no command of ours is needed to replace one. */
+function certificateSteps(facts: DemoFacts): string[] {
+  const attempts: readonly Attempt[] = [
+    {
+      command: `(cd ${facts.folder} && cp beta.2.crt beta.crt && cp beta.2.key beta.key)`,
+      shows: 'new requests use it within a second; beta.1 is the way back',
+    },
+    {
+      command: `npx roundhouse transports${adminFlag(facts)}`,
+      shows: 'both generations, until the shell has ended or drained',
+    },
+    {
+      command: `echo broken > ${facts.folder}/beta.crt`,
+      shows: 'changes nothing but what roundhouse clusters says',
+    },
+  ];
+  return attempts.map(({ command, shows }) => `  ${command}\n      ${styleText('dim', `# ${shows}`)}`);
+}
+
+function adminFlag({ adminUrl }: DemoFacts): string {
+  return adminUrl.endsWith(`:${defaultAdminPort}`) ? '' : ` --admin ${adminUrl}`;
+}
+
+function thingsToTry(facts: DemoFacts): readonly Attempt[] {
+  const { adminUrl } = facts;
+  const admin = adminFlag(facts);
   return [
     { command: 'kubectl --context alpha get pods -A -o wide', shows: 'what runs on alpha' },
     { command: 'kubectl --context alpha get pods -A -w', shows: 'deployments grow and shrink' },
@@ -55,15 +85,15 @@ function thingsToTry({ adminUrl }: DemoFacts): readonly Attempt[] {
     { command: 'kubectl --context alpha-dev get pods -n default', shows: 'forbidden, by a role of alpha' },
     { command: 'kubectl --context beta --user dev get pods', shows: 'forbidden, by a rule of the gateway' },
     {
-      command: `npx roundhouse auth can-i --list --as dev --as-group developers${adminFlag}`,
+      command: `npx roundhouse auth can-i --list --as dev --as-group developers${admin}`,
       shows: 'which rules those are',
     },
     {
-      command: `npx roundhouse transports${adminFlag}`,
+      command: `npx roundhouse transports${admin}`,
       shows: 'one transport a cluster, however many kubectls run',
     },
-    { command: `npx roundhouse sessions${adminFlag}`, shows: 'who has a shell open' },
-    { command: `npx roundhouse clusters -o wide${adminFlag}`, shows: 'state, identity, expiry' },
+    { command: `npx roundhouse sessions${admin}`, shows: 'who has a shell open' },
+    { command: `npx roundhouse clusters -o wide${admin}`, shows: 'state, identity, expiry' },
     { command: `curl ${adminUrl}/metrics`, shows: 'the same in numbers' },
   ];
 }

@@ -19,20 +19,35 @@ export async function readKubeconfig(folder: string): Promise<Kubeconfig> {
   return JSON.parse(await readFile(join(folder, 'kubeconfig'), 'utf8')) as Kubeconfig;
 }
 
+export interface Target {
+  readonly url: URL;
+  readonly ca: Buffer;
+  /** Undefined for nobody. */
+  readonly authorization: string | undefined;
+}
+
 /** @param user instead of the context's own; '' is nobody */
+export async function readTarget(folder: string, contextName: string, user?: string): Promise<Target> {
+  const { clusters, users, contexts } = await readKubeconfig(folder);
+  const context = find(contexts, contextName).context;
+  const { server, 'certificate-authority-data': authority } = find(clusters, context.cluster).cluster;
+  return {
+    url: new URL(server),
+    ca: Buffer.from(authority, 'base64'),
+    authorization: user === '' ? undefined : `Bearer ${find(users, user ?? context.user).user.token}`,
+  };
+}
+
+/** @param user as for `readTarget` */
 export async function openGet(
   folder: string,
   contextName: string,
   path: string,
   user?: string,
 ): Promise<IncomingMessage> {
-  const { clusters, users, contexts } = await readKubeconfig(folder);
-  const context = find(contexts, contextName).context;
-  const { server, 'certificate-authority-data': authority } = find(clusters, context.cluster).cluster;
-  const headers =
-    user === '' ? {} : { authorization: `Bearer ${find(users, user ?? context.user).user.token}` };
-  const ca = Buffer.from(authority, 'base64');
-  const [response] = (await once(get(`${server}${path}`, { agent: false, ca, headers }), 'response')) as [
+  const { url, ca, authorization } = await readTarget(folder, contextName, user);
+  const headers = authorization === undefined ? {} : { authorization };
+  const [response] = (await once(get(`${url.href}${path}`, { agent: false, ca, headers }), 'response')) as [
     IncomingMessage,
   ];
   return response;
@@ -41,7 +56,7 @@ export async function openGet(
 /** A list, or a Status. */
 export async function getJson(...request: Parameters<typeof openGet>): Promise<{
   readonly status: number | undefined;
-  readonly body: { items?: { metadata: { name: string } }[]; message?: string };
+  readonly body: { items?: { metadata: { name: string }; status?: { phase?: string } }[]; message?: string };
 }> {
   const response = await openGet(...request);
   return {

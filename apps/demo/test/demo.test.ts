@@ -130,6 +130,12 @@ suite('the demo', () => {
     assert.match(second.output(), new RegExp(`a demo runs in .* already \\(process ${first.pid}\\)`));
     assert.deepEqual((await readdir(folder.path)).toSorted(), [
       'authorization.yaml',
+      'beta.1.crt',
+      'beta.1.key',
+      'beta.2.crt',
+      'beta.2.key',
+      'beta.crt',
+      'beta.key',
       'clusters.kubeconfig',
       'demo.pid',
       'gateway.crt',
