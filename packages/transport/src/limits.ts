@@ -102,7 +102,8 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     // As many as may work: answers come in bursts, and what is closed in between is dialed again at once. `maxIdle` and
     // `idleTimeoutMs` are what bounds them.
     maxIdlePerHost: 100,
-    maxIdle: 1_000,
+    // Thousands of clusters, asked in turn: where fewer were kept, each request would dial, and parse what a dial needs.
+    maxIdle: 4_096,
     idleTimeoutMs: 90_000,
     maxConnectionsPerHost: 100,
     maxStreamsPerConnection: 100,
@@ -122,8 +123,8 @@ export const profiles: Readonly<Record<ProfileName, Limits>> = {
     drainTimeoutMs: 60_000,
     upgradeDrainTimeoutMs: 600_000,
     drainSpreadMs: 15_000,
-    maxIdleTransports: 1_024,
-    maxTransports: 4_096,
+    maxIdleTransports: 4_096,
+    maxTransports: 8_192,
     readAheadBytes: 0,
   },
 };
