@@ -82,6 +82,18 @@ export const kubernetesErrors = {
     retry: 'after',
     httpStatus: 502,
   },
+  ERR_RH_INFORMER_FULL: {
+    summary: 'There are more objects of a kind than an informer keeps.',
+    remedy: 'Raise maxObjects, or choose fewer of them by namespace or by a selector.',
+    retry: 'after',
+    httpStatus: 500,
+  },
+  ERR_RH_INFORMER_CLOSED: {
+    summary: 'An informer has ended before it knew what there is.',
+    remedy: 'The cause says why; where there is none, it was closed while it was waited for.',
+    retry: 'never',
+    httpStatus: 503,
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type KubernetesErrorCode = keyof typeof kubernetesErrors;

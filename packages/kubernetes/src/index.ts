@@ -46,6 +46,9 @@ export { TokenFile } from './credentials/token-file.ts';
 export type { TokenFileOptions } from './credentials/token-file.ts';
 export { KubernetesError, kubernetesErrors } from './errors.ts';
 export type { KubernetesErrorCode } from './errors.ts';
+export { Informer } from './informer/informer.ts';
+export type { InformerHandlers, InformerOptions, InformerSnapshot } from './informer/informer.ts';
+export type { ReflectorOptions, ReflectorSnapshot, ReflectorState } from './informer/reflector.ts';
 export { maxKubeconfigBytes, parseKubeconfig } from './kubeconfig.ts';
 export type {
   Kubeconfig,
