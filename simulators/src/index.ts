@@ -23,6 +23,7 @@ export { KubeApiserver, type KubeApiserverOptions } from './kube-apiserver/kube-
 export type { KubeObject } from './kube-apiserver/kube-object.ts';
 export type { ListReference, ObjectReference } from './kube-apiserver/store/store-access.ts';
 export { ManualClock } from './manual-clock.ts';
+export { PluginFolder, execCredential, runningInGroup } from './plugin-folder.ts';
 export type { ProxiedConnection, ProxyTarget } from './proxies/proxied-connection.ts';
 export type { ProxyUser } from './proxies/proxy-protocol.ts';
 export { ProxyServer, type ProxyServerOptions } from './proxies/proxy-server.ts';

@@ -6,6 +6,7 @@ import { ProcessError, Scope, createLogger } from '@roundhouse/process';
 import { TransportPool } from '@roundhouse/transport';
 import type { ProxyEnvironment } from '@roundhouse/transport';
 import { openIssuerCa } from './authentication/oidc/open-oidc.ts';
+import { execPolicyOf } from './clusters/credential-plugins.ts';
 import { upstreamProxyOf } from './clusters/upstream-proxy.ts';
 import { openFront } from './front.ts';
 import { parseGatewayOptions } from './options.ts';
@@ -37,10 +38,11 @@ export async function checkGateway(
   if (oidc !== undefined) {
     await openIssuerCa(oidc, scope, follow);
   }
+  const execPolicy = execPolicyOf(options.credentialPlugins);
   const clusters = new Set<string>();
   const refused: { name: string; reason: string }[] = [];
   for (const path of options.kubeconfigs) {
-    const contexts = await loadKubeconfig(path, readFile).catch((cause: unknown) => {
+    const contexts = await loadKubeconfig(path, readFile, { execPolicy }).catch((cause: unknown) => {
       throw cause instanceof Error && 'syscall' in cause
         ? new ProcessError('ERR_RH_FILE_UNUSABLE', `cannot read the kubeconfig ${path}: ${cause.message}`, {
             cause,

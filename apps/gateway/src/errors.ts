@@ -136,6 +136,13 @@ export const gatewayErrors = {
     retry: 'never',
     httpStatus: 502,
   },
+  ERR_RH_CREDENTIAL_UNAVAILABLE: {
+    summary: 'The gateway has no credential of its own for the cluster: the credential plugin gives none.',
+    remedy:
+      '`roundhouse clusters` and the log show why the plugin fails; it is tried again within a minute at the latest.',
+    retry: 'after',
+    httpStatus: 503,
+  },
   ERR_RH_CLIENT_STALLED: {
     summary: 'The client did not take what was sent to it for too long.',
     remedy: 'Read faster, or raise clientStallTimeoutMs.',

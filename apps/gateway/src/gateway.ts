@@ -4,12 +4,14 @@
  */
 
 import { AdminServer, Health, Metrics, Scope, createLogger, isLoopbackHost } from '@roundhouse/process';
+import type { ExecSources } from '@roundhouse/kubernetes';
 import type { Logger } from '@roundhouse/process';
 import { TransportPool } from '@roundhouse/transport';
 import type { PoolSnapshot, ProxyChoice, ProxyEnvironment } from '@roundhouse/transport';
 import { AuditLog } from './observability/audit-log.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Cluster } from './clusters/cluster.ts';
+import { execPolicyOf, openExecSources } from './clusters/credential-plugins.ts';
 import { ClusterRegistry } from './clusters/cluster-registry.ts';
 import { ExpiryWatch } from './clusters/expiry-watch.ts';
 import { KubeconfigSource } from './clusters/kubeconfig-source.ts';
@@ -18,6 +20,7 @@ import { openFront } from './front.ts';
 import type { Front } from './front.ts';
 import { FrontListener } from './listener/front-listener.ts';
 import { AccessLog } from './observability/access-log.ts';
+import { CredentialCounts } from './observability/credential-counts.ts';
 import { debugRoutes } from './observability/debug-routes.ts';
 import { killSession } from './observability/debug-sessions.ts';
 import { GatewayMetrics } from './observability/gateway-metrics.ts';
@@ -33,7 +36,7 @@ import { OpenSessions } from './sessions/open-sessions.ts';
 export interface GatewayDependencies {
   /** Default: JSON lines on stdout, at `logLevel`. */
   readonly logger?: Logger | undefined;
-  /** Where `upstreamProxyFromEnvironment` looks; nothing else does. */
+  /** Where `upstreamProxyFromEnvironment` looks, and what credential plugins inherit; nothing else looks there. */
   readonly environment?: ProxyEnvironment | undefined;
 }
 
@@ -64,7 +67,8 @@ export class Gateway implements AsyncDisposable {
     const log = dependencies.logger ?? createLogger({ level: options.logLevel });
     const scope = new Scope();
     try {
-      return new Gateway(await openParts(options, proxyOf, log, scope));
+      const { environment = {} } = dependencies;
+      return new Gateway(await openParts(options, { proxyOf, environment }, log, scope));
     } catch (error) {
       await scope.close();
       throw error;
@@ -134,10 +138,16 @@ interface Parts {
   readonly audit: AuditLog | undefined;
 }
 
+/** What the options alone do not say. */
+interface Surroundings {
+  readonly proxyOf: ProxyChoice | undefined;
+  readonly environment: ProxyEnvironment;
+}
+
 /** In order of need; the scope closes it the other way round, the admin listener among the last, so that one can look. */
 async function openParts(
   options: GatewayOptions,
-  proxyOf: ProxyChoice | undefined,
+  surroundings: Surroundings,
   log: Logger,
   scope: Scope,
 ): Promise<Parts> {
@@ -162,7 +172,23 @@ async function openParts(
   });
   const { authenticator } = front;
   const audit = await openAudit(options, log, scope);
-  const registry = scope.use('clusters', openRegistry(options, authenticator, pool, sources, proxyOf, log));
+  const credentials = new CredentialCounts();
+  const execSources = scope.use(
+    'credential plugins',
+    openExecSources(options.credentialPlugins, surroundings.environment, credentials, log),
+  );
+  const registry = scope.use(
+    'clusters',
+    openRegistry(options, {
+      authenticator,
+      pool,
+      sources,
+      execSources,
+      credentials,
+      proxyOf: surroundings.proxyOf,
+      log,
+    }),
+  );
   const show = {
     clusters: () => registry,
     sources: () => [...sources, ...front.files],
@@ -172,6 +198,8 @@ async function openParts(
     ...show,
     frontConnections: () => state.listener?.connections ?? 0,
     sessions: sessionCounts,
+    credentials,
+    pluginsRunning: () => execSources.running,
     audit: () => audit?.numbers,
   });
   const admin = scope.use(
@@ -200,6 +228,7 @@ async function openParts(
     const source = await KubeconfigSource.open({
       path,
       registry,
+      execPolicy: execPolicyOf(options.credentialPlugins),
       intervalMs: options.reloadIntervalMs,
       log,
       onChange: (changed) => log.info({ source: changed, clusters: registry.size }, 'kubeconfig read'),
@@ -269,13 +298,19 @@ async function openAudit(
     : scope.use('audit log', await AuditLog.open({ path, required, maxBufferBytes, log }));
 }
 
+interface RegistryParts {
+  readonly authenticator: Authenticator;
+  readonly pool: TransportPool;
+  readonly sources: readonly KubeconfigSource[];
+  readonly execSources: ExecSources;
+  readonly credentials: CredentialCounts;
+  readonly proxyOf: ProxyChoice | undefined;
+  readonly log: Logger;
+}
+
 function openRegistry(
   options: GatewayOptions,
-  authenticator: Authenticator,
-  pool: TransportPool,
-  sources: readonly KubeconfigSource[],
-  proxyOf: ProxyChoice | undefined,
-  log: Logger,
+  { authenticator, pool, sources, execSources, credentials, proxyOf, log }: RegistryParts,
 ): ClusterRegistry {
   const identityMode = options.identity ?? (authenticator.on ? 'impersonate' : 'gateway');
   return new ClusterRegistry({
@@ -284,6 +319,8 @@ function openRegistry(
       identityMode: options.clusterIdentity[name] ?? identityMode,
       alpn: options.upstreamAlpn,
       proxyOf,
+      execSources,
+      onCredentialChanged: () => credentials.count(name, 'changed'),
       reread: async (source) => sources.find(({ path }) => path === source)?.reread(),
       materialOf: (source) => sources.find(({ path }) => path === source)?.materialOf(name),
       upgradePolicy: options.sessionsAfterRotation,

@@ -8,6 +8,7 @@ import { profiles } from '@roundhouse/transport';
 import { z } from 'zod';
 import { oidcOptionsSchema } from './authentication/oidc/oidc-options.ts';
 import { filePath } from './file-path.ts';
+import { credentialPluginOptionsSchema } from './clusters/credential-plugins.ts';
 import { upstreamAlpns } from './clusters/upstream-alpn.ts';
 import { identityModes } from './identity/identity-mode.ts';
 
@@ -93,6 +94,7 @@ export const gatewayFieldsSchema = z.strictObject({
     .describe(
       'clusters whose kubeconfig names no proxy-url are reached through HTTPS_PROXY (HTTP_PROXY without TLS), but for NO_PROXY; without it, those variables change nothing',
     ),
+  credentialPlugins: credentialPluginOptionsSchema.prefault({}),
   reloadIntervalMs: ms
     .default(30_000)
     .describe('longest time in which a change of a kubeconfig stays unseen where file events do not reach'),
@@ -251,6 +253,15 @@ export const gatewayOptionsSchema = gatewayFieldsSchema.superRefine((options, co
   }
   if (options.audit.required && options.audit.log === undefined) {
     add(['audit', 'required'], 'there is no audit log: name one');
+  }
+  const { policy, allowlist } = options.credentialPlugins;
+  if ((policy === 'Allowlist') !== allowlist.length > 0) {
+    add(
+      ['credentialPlugins', 'allowlist'],
+      policy === 'Allowlist'
+        ? 'the policy Allowlist needs a list: name the plugins, or say DenyAll'
+        : 'a list means something with the policy Allowlist only',
+    );
   }
   if (options.limits.maxIdleTransports > options.limits.maxTransports) {
     add(['limits', 'maxIdleTransports'], 'cannot be larger than maxTransports');

@@ -236,12 +236,12 @@ test('what is not supported is refused by name, that context only', async (t) =>
   const rig = await openRig(t, {
     contexts: (server) => ({
       alpha: contextFor(server),
-      eks: contextFor(server, { exec: { command: 'aws', apiVersion: 'client.authentication.k8s.io/v1' } }),
+      old: contextFor(server, { 'auth-provider': { name: 'oidc' } }),
     }),
   });
   assert.equal((await ask(rig.gateway.url, path)).status, 200);
   for (const [name, words] of [
-    ['eks', 'context eks uses exec credentials, which is not supported yet'],
+    ['old', 'context old uses an auth-provider, which is not supported yet'],
   ] as const) {
     const { status, body } = await ask(rig.gateway.url, `/clusters/${name}/version`);
     assert.equal(status, 503);

@@ -101,16 +101,6 @@ export class TlsMaterial {
       : new TlsMaterial(this.#ca, other.#chain, other.#key);
   }
 
-  /**
-   * The same trust, and another client certificate.
-   *
-   * @throws ERR_RH_MATERIAL_INVALID
-   */
-  withClient(pair: { readonly cert: string | Uint8Array; readonly key: string | Uint8Array }): TlsMaterial {
-    const client = TlsMaterial.fromPem(pair);
-    return new TlsMaterial(this.#ca, client.#chain, client.#key);
-  }
-
   equals(other: TlsMaterial): boolean {
     return this.caDigest === other.caDigest && this.certDigest === other.certDigest;
   }

@@ -4,7 +4,7 @@
  */
 
 import { clusterProxyDialer } from '@roundhouse/kubernetes';
-import { Endpoint, RoundhouseError } from '@roundhouse/transport';
+import { Endpoint, RoundhouseError, TlsMaterial } from '@roundhouse/transport';
 import type {
   Identity,
   IdentityOptions,
@@ -18,9 +18,19 @@ import type {
   UpgradeAnswer,
   UpgradeOptions,
 } from '@roundhouse/transport';
-import type { ClusterAccess, ContextResolution, KubernetesError } from '@roundhouse/kubernetes';
+import type {
+  ClusterAccess,
+  ContextResolution,
+  Credential,
+  CredentialOutcome,
+  CredentialSource,
+  ExecSources,
+  KubernetesError,
+  PresentCredential,
+} from '@roundhouse/kubernetes';
 import { GatewayError } from '../errors.ts';
 import type { IdentityMode } from '../identity/identity-mode.ts';
+import { ClusterCredential } from './cluster-credential.ts';
 import { pathNameOf } from './path-name.ts';
 import { alpnPolicyOf } from './upstream-alpn.ts';
 import type { UpstreamAlpn } from './upstream-alpn.ts';
@@ -28,7 +38,7 @@ import type { UpstreamAlpn } from './upstream-alpn.ts';
 /**
  * - `unknown`: nothing was asked of it yet.
  * - `ready`: it answered last time.
- * - `unreachable`: it could not be reached, or not be verified, last time.
+ * - `unreachable`: it could not be reached, or not be verified, or there was no credential for it, last time.
  * - `stale`: its configuration, or a certificate in it, has become unusable; the last good one is in use.
  * - `refused`: there is no configuration that can be used.
  */
@@ -46,8 +56,11 @@ export interface ClusterOptions {
   readonly alpn: UpstreamAlpn;
   /** For a cluster whose kubeconfig names no proxy. Default: it is reached directly. */
   readonly proxyOf?: ProxyChoice | undefined;
+  readonly execSources: ExecSources;
   /** Has the source read its files now. */
   readonly reread: (source: string) => Promise<void>;
+  /** The credential that the kubeconfig has is another one. */
+  readonly onCredentialChanged: () => void;
   /** Of the CA and the client certificate that the source has for it. */
   readonly materialOf: (source: string) => MaterialStatus | undefined;
   /** What becomes of upgraded sessions when its address or its certificates change. Default: they may go on for a while. */
@@ -62,8 +75,6 @@ interface Reach {
   readonly access: ClusterAccess;
   readonly endpoint: Endpoint;
   readonly identity: Identity;
-  /** The value of `Authorization` for the gateway's own credential. */
-  readonly authorization: string | undefined;
 }
 
 export class Cluster {
@@ -74,6 +85,9 @@ export class Cluster {
   readonly source: string;
   readonly identityMode: IdentityMode;
   readonly #options: ClusterOptions;
+  readonly #credential: ClusterCredential;
+  /** By what it was asked last, or is about to be. */
+  #shown: PresentCredential | undefined;
   #reach: Reach | undefined;
   #refusal: KubernetesError | undefined;
   #lastContact: 'never' | 'answered' | 'failed' = 'never';
@@ -87,6 +101,12 @@ export class Cluster {
     this.source = source;
     this.identityMode = options.identityMode;
     this.#options = options;
+    this.#credential = new ClusterCredential({
+      name,
+      execSources: options.execSources,
+      reread: () => options.reread(source),
+      onOutcome: (outcome) => this.#credentialOutcome(outcome),
+    });
   }
 
   get state(): ClusterState {
@@ -167,9 +187,30 @@ export class Cluster {
     return this.#reach?.identity.protocols ?? { unary: undefined, stream: undefined };
   }
 
-  /** For `Authorization`, where the gateway speaks with its own credential; undefined where it has none, or a certificate. */
-  get authorization(): string | undefined {
-    return this.#reach?.authorization;
+  /** The gateway's own, for this cluster. */
+  get credential(): Pick<CredentialSource, 'error' | 'expiresAt'> & { readonly kind: Credential['kind'] } {
+    return this.#credential;
+  }
+
+  /** What the gateway shows to it now; undefined where that has to be obtained first. */
+  presentCredential(): PresentCredential | undefined {
+    const credential = this.#credential.present();
+    if (credential !== undefined) {
+      this.#show(credential);
+    }
+    return credential;
+  }
+
+  /** @throws ERR_RH_CREDENTIAL_UNAVAILABLE */
+  async obtainCredential(): Promise<PresentCredential> {
+    try {
+      const credential = await this.#credential.get();
+      this.#show(credential);
+      return credential;
+    } catch (cause) {
+      this.#lastContact = 'failed';
+      throw credentialUnavailable(this.name, cause);
+    }
   }
 
   /** @throws ERR_RH_CLUSTER_REFUSED when it cannot be asked */
@@ -206,12 +247,12 @@ export class Cluster {
     this.#note(error);
   }
 
-  /** It has refused our credential: reads that anew. Whether it is worth asking once more. */
-  async renewCredential(): Promise<boolean> {
+  /** It has refused that one of ours: another one is looked for. Whether it is worth asking once more. */
+  async renewCredential(refused: PresentCredential): Promise<boolean> {
     if (Date.now() < this.#credentialRestsUntil) {
       return false;
     }
-    await this.#options.reread(this.source);
+    await this.#credential.renew(refused);
     return this.#reach !== undefined;
   }
 
@@ -229,7 +270,8 @@ export class Cluster {
   async close(reason: Error): Promise<void> {
     const identity = this.#reach?.identity;
     this.#reach = undefined;
-    await identity?.destroy(reason);
+    this.#shown = undefined;
+    await Promise.all([identity?.destroy(reason), this.#credential[Symbol.asyncDispose]()]);
   }
 
   #reached(): Reach {
@@ -244,7 +286,7 @@ export class Cluster {
 
   /** Files and their states are for those who run the gateway. */
   #reasonForCallers(): string {
-    return this.#refusal?.code === 'ERR_RH_CONTEXT_UNSUPPORTED'
+    return this.#refusal !== undefined && wasMeant(this.#refusal)
       ? this.#refusal.message
       : 'its configuration cannot be used';
   }
@@ -254,13 +296,19 @@ export class Cluster {
       this.#note(refusal);
     }
     this.#refusal = refusal;
-    // What is unusable may be half-written; what is unsupported was meant.
-    if (refusal.code === 'ERR_RH_CONTEXT_UNSUPPORTED') {
+    if (wasMeant(refusal)) {
       void this.close(refusal);
     }
   }
 
   #reachBy(access: ClusterAccess): void {
+    // Whoever passes the caller's token through needs no credential of ours.
+    this.#credential.take(this.identityMode === 'passthrough' ? { kind: 'none' } : access.credential);
+    this.#shown = this.#credential.present() ?? this.#shown;
+    this.#pointAt(access);
+  }
+
+  #pointAt(access: ClusterAccess): void {
     const endpoint = this.#endpointOf(access);
     const present = this.#reach;
     if (present !== undefined && present.endpoint.key !== endpoint.key) {
@@ -268,9 +316,7 @@ export class Cluster {
       this.#lastContact = 'never';
       present.identity.rotate(endpoint);
     }
-    const authorization =
-      access.credential.kind === 'token' ? `Bearer ${access.credential.token}` : undefined;
-    if (present?.endpoint.key !== endpoint.key || present.authorization !== authorization) {
+    if (present?.endpoint.key !== endpoint.key) {
       this.#credentialRestsUntil = 0;
     }
     this.#reach = {
@@ -281,15 +327,42 @@ export class Cluster {
         this.#options.pool.identity(this.name, endpoint, {
           upgradePolicy: this.#options.upgradePolicy,
         }),
-      authorization,
     };
+  }
+
+  #credentialOutcome(outcome: CredentialOutcome): void {
+    if (outcome.result === 'failed') {
+      this.#note(outcome.error);
+    }
+    if (outcome.result !== 'changed') {
+      return;
+    }
+    this.#credentialRestsUntil = 0;
+    if (this.#credential.kind !== 'exec') {
+      this.#options.onCredentialChanged();
+    } else {
+      this.#show(outcome.credential);
+    }
+  }
+
+  /** Another client certificate is another endpoint, before anything is sent by it. */
+  #show(credential: PresentCredential): void {
+    const former = this.#shown;
+    if (credential === former) {
+      return;
+    }
+    this.#shown = credential;
+    if (this.#reach !== undefined && former?.clientPair?.cert !== credential.clientPair?.cert) {
+      this.#pointAt(this.#reach.access);
+    }
   }
 
   #endpointOf(access: ClusterAccess): Endpoint {
     const tls = access.server.startsWith('https:');
     // Whoever passes the caller's token through must not show a certificate of the gateway's beside it: the cluster would
     // take the certificate's word first.
-    const material = this.identityMode === 'passthrough' ? access.serverTrust : access.material;
+    const material =
+      this.identityMode === 'passthrough' ? access.serverTrust : this.#withPluginsPair(access.material);
     const proxy = this.#options.proxyOf?.(access.server);
     const { serverTrust } = access;
     return Endpoint.from({
@@ -304,9 +377,32 @@ export class Cluster {
     });
   }
 
+  /** The client certificate of a plugin is shown where the kubeconfig has none, as for client-go. */
+  #withPluginsPair(material: TlsMaterial): TlsMaterial {
+    const pair = this.#shown?.clientPair;
+    return pair === undefined || material.certDigest !== undefined
+      ? material
+      : material.withPairOf(TlsMaterial.fromPem(pair));
+  }
+
   #note(error: RoundhouseError): void {
     this.#lastError = { code: error.code, message: error.message, at: new Date() };
   }
+}
+
+/** What is unusable may be half-written; what is unsupported or forbidden was meant. */
+function wasMeant({ code }: KubernetesError): boolean {
+  return code === 'ERR_RH_CONTEXT_UNSUPPORTED' || code === 'ERR_RH_EXEC_PLUGIN_FORBIDDEN';
+}
+
+/** Which program gives it and what is wrong with that is for those who run the gateway. */
+function credentialUnavailable(cluster: string, cause: unknown): GatewayError {
+  const code = RoundhouseError.is(cause) ? ` (${cause.code})` : '';
+  return new GatewayError(
+    'ERR_RH_CREDENTIAL_UNAVAILABLE',
+    `the gateway has no credential for cluster ${cluster} now: its credential plugin gives none${code}`,
+    { cause },
+  );
 }
 
 const contactFailures: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { loadKubeconfig, maxKubeconfigBytes } from '@roundhouse/kubernetes';
-import type { ContextResolution } from '@roundhouse/kubernetes';
+import type { ContextResolution, ExecPolicy } from '@roundhouse/kubernetes';
 import { ProcessError } from '@roundhouse/process';
 import type { Logger } from '@roundhouse/process';
 import { FileFollower } from '@roundhouse/transport';
@@ -13,6 +13,8 @@ import { ContextMaterials } from './context-materials.ts';
 export interface KubeconfigSourceOptions {
   readonly path: string;
   readonly registry: ClusterRegistry;
+  /** Which credential plugins of this file may be run. */
+  readonly execPolicy: ExecPolicy;
   /** The longest time in which a change stays unseen where file events do not reach. */
   readonly intervalMs: number;
   readonly log: Logger;
@@ -48,6 +50,7 @@ export class KubeconfigSource implements AsyncDisposable {
     const follower = await FileFollower.open({
       load: (read) =>
         loadKubeconfig(path, read, {
+          execPolicy: options.execPolicy,
           materialOf: (context, found) => materials.take(context, found),
         }),
       onChange: (contexts) => {

@@ -1,6 +1,7 @@
 /** Sends a request on to its cluster and the answer back. Resolves when both sides are over. */
 
 import type { RequestOptions, RoundhouseError } from '@roundhouse/transport';
+import type { PresentCredential } from '@roundhouse/kubernetes';
 import type { Caller } from '../authentication/caller.ts';
 import type { Cluster } from '../clusters/cluster.ts';
 import { GatewayError } from '../errors.ts';
@@ -14,6 +15,7 @@ import { lifetimeMsOf } from '../routing/stream-bounds.ts';
 import type { OpenSessions } from '../sessions/open-sessions.ts';
 import { auditIdIn } from './audit-id.ts';
 import { forwardUpgrade } from './forward-upgrade.ts';
+import { obtainOwnCredential, renewRefused } from './own-credential.ts';
 import { Relay } from './relay.ts';
 import { RequestBody } from './request-body.ts';
 
@@ -76,10 +78,18 @@ export async function forward(
     refuseWhereNobodyIsNamed(cluster);
   }
   const kept = clientFields(request, { impersonates, traced });
-  const fieldsNow = (): string[] => [...kept, ...outgoingIdentity(cluster, subject, request.authorization)];
-  const fields = fieldsNow();
+  const fieldsWith = (own: PresentCredential): string[] => [
+    ...kept,
+    ...outgoingIdentity(cluster.identityMode, own, subject, request.authorization),
+  ];
+  let credential = cluster.presentCredential() ?? (await obtainOwnCredential(forwarding, started));
+  const fields = fieldsWith(credential);
   if (request.upgrade !== undefined && isUpgradeReply(reply)) {
-    return forwardUpgrade({ ...forwarding, reply, protocol: request.upgrade }, fields, limits, started);
+    const upgrade = { ...forwarding, reply, protocol: request.upgrade };
+    return forwardUpgrade(upgrade, fields, limits, started).catch((error: unknown) => {
+      renewRefused(cluster, credential, error);
+      throw error;
+    });
   }
   let upstreamAuditId: string | undefined;
   const relay = new Relay({
@@ -109,9 +119,10 @@ export async function forward(
     fairnessKey: caller.user,
   };
   const askAgain = async (): Promise<boolean> => {
-    const isWorthIt = await cluster.renewCredential();
+    const isWorthIt = await cluster.renewCredential(credential);
     if (isWorthIt && !reply.closed) {
-      cluster.dispatch({ ...options, headers: fieldsNow() }, relay);
+      credential = cluster.presentCredential() ?? (await cluster.obtainCredential());
+      cluster.dispatch({ ...options, headers: fieldsWith(credential) }, relay);
     }
     return isWorthIt;
   };
@@ -119,6 +130,7 @@ export async function forward(
     cluster.dispatch(options, relay);
     const error = await relay.done;
     if (error !== undefined) {
+      renewRefused(cluster, credential, error);
       cluster.failed(error);
     }
     return { error, upstreamAuditId };

@@ -1,28 +1,30 @@
 /** The fields by which the gateway says to a cluster who is calling. They are added last, and nothing is removed after. */
 
+import type { PresentCredential } from '@roundhouse/kubernetes';
 import type { Caller } from '../authentication/caller.ts';
-import type { Cluster } from '../clusters/cluster.ts';
 import { GatewayError } from '../errors.ts';
 import type { IdentityMode } from './identity-mode.ts';
 
 /**
+ * @param credential the gateway's own
  * @param authorization what the client sent
  * @throws ERR_RH_UNAUTHENTICATED when there is nobody to speak for
  */
 export function outgoingIdentity(
-  cluster: Pick<Cluster, 'identityMode' | 'authorization'>,
+  mode: IdentityMode,
+  credential: PresentCredential,
   caller: Caller,
   authorization: string | undefined,
 ): string[] {
-  switch (cluster.identityMode) {
+  switch (mode) {
     case 'passthrough':
       return ['Authorization', callersToken(authorization)];
     case 'gateway':
-      return ownCredential(cluster);
+      return ownCredential(credential);
     case 'impersonate':
-      return [...ownCredential(cluster), ...impersonationOf(caller)];
+      return [...ownCredential(credential), ...impersonationOf(caller)];
     default:
-      return neverMode(cluster.identityMode);
+      return neverMode(mode);
   }
 }
 
@@ -31,7 +33,7 @@ export function speaksWithOwnCredential(mode: IdentityMode): boolean {
   return mode !== 'passthrough';
 }
 
-function ownCredential({ authorization }: Pick<Cluster, 'authorization'>): string[] {
+function ownCredential({ authorization }: PresentCredential): string[] {
   return authorization === undefined ? [] : ['Authorization', authorization];
 }
 

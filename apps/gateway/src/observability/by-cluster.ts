@@ -3,6 +3,18 @@
 /** Names beyond this share one: clusters that come and go must not grow the numbers for ever. */
 export const maxClusterLabels = 4_096;
 
+/** As many of the clusters as may have numbers of their own. */
+export function* limited<T>(clusters: Iterable<T>): Generator<T> {
+  let count = 0;
+  for (const cluster of clusters) {
+    count += 1;
+    if (count > maxClusterLabels) {
+      return;
+    }
+    yield cluster;
+  }
+}
+
 export class ByCluster<T> {
   readonly #make: (label: string) => T;
   /** By label. Bounded by `maxClusterLabels`, and one for what has no cluster, and one for the others. */

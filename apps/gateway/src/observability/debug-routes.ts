@@ -72,9 +72,18 @@ function describeCluster(cluster: Cluster): Record<string, unknown> {
         : { code: lastError.code, message: lastError.message, at: lastError.at.toISOString() },
     inFlight: cluster.inFlight,
     generation: cluster.generation,
+    credential: describeCredential(cluster),
     material: { ca: describePart(cluster.material?.ca), pair: describePart(cluster.material?.pair) },
     // What is not known before the first connection is null.
     protocols: { unary: cluster.protocols.unary ?? null, stream: cluster.protocols.stream ?? null },
+  };
+}
+
+function describeCredential({ credential: { kind, expiresAt, error } }: Cluster): Record<string, unknown> {
+  return {
+    kind,
+    expiresAt: expiresAt?.toISOString() ?? null,
+    lastError: error === undefined ? null : describeError(error),
   };
 }
 

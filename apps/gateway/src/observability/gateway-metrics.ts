@@ -8,8 +8,10 @@ import type { Metrics } from '@roundhouse/process';
 import type { AuditNumbers } from './audit-log.ts';
 import type { Cluster } from '../clusters/cluster.ts';
 import type { Exchange } from '../exchange.ts';
-import { maxClusterLabels } from './by-cluster.ts';
+import { limited } from './by-cluster.ts';
 import { exportBreakers } from './export-breakers.ts';
+import { exportCredentials } from './export-credentials.ts';
+import type { CredentialMetricsSources } from './export-credentials.ts';
 import { exportHttp2 } from './export-http2.ts';
 import { exportMaterial } from './export-material.ts';
 import { exportRequests } from './export-requests.ts';
@@ -17,7 +19,7 @@ import { exportSessions } from './export-sessions.ts';
 import { RequestCounts } from './request-counts.ts';
 import type { SessionCounts } from './session-counts.ts';
 
-export interface GatewayMetricsSources {
+export interface GatewayMetricsSources extends CredentialMetricsSources {
   readonly clusters: () => Iterable<Cluster>;
   readonly pool: () => PoolSnapshot;
   /** By path; whether what is in it now is in use. */
@@ -36,6 +38,7 @@ export class GatewayMetrics {
     exportSessions(metrics, sources.sessions);
     exportClusters(metrics, sources);
     exportMaterial(metrics, sources);
+    exportCredentials(metrics, sources);
     exportPool(metrics, sources);
     exportHttp2(metrics, sources);
     exportBreakers(metrics, sources.pool);
@@ -180,15 +183,4 @@ function exportAudit(metrics: Metrics, { audit }: GatewayMetricsSources): void {
       this.set(audit()?.bufferedBytes ?? 0);
     },
   });
-}
-
-function* limited(clusters: Iterable<Cluster>): Generator<Cluster> {
-  let count = 0;
-  for (const cluster of clusters) {
-    count += 1;
-    if (count > maxClusterLabels) {
-      return;
-    }
-    yield cluster;
-  }
 }

@@ -2,6 +2,7 @@
 
 import { Metrics } from '@roundhouse/process';
 import { TransportPool } from '@roundhouse/transport';
+import { CredentialCounts } from './credential-counts.ts';
 import { GatewayMetrics } from './gateway-metrics.ts';
 import { SessionCounts } from './session-counts.ts';
 
@@ -22,6 +23,8 @@ export function describeGatewayMetrics(): readonly MetricDescription[] {
     pool: () => pool.inspect(),
     frontConnections: () => 0,
     sessions: new SessionCounts(),
+    credentials: new CredentialCounts(),
+    pluginsRunning: () => 0,
     audit: () => undefined,
   });
   return metrics.describe().toSorted((left, right) => (left.name < right.name ? -1 : 1));

@@ -26,5 +26,5 @@ export interface CredentialSource extends AsyncDisposable {
 
 /** What became of an attempt to obtain a credential. */
 export type CredentialOutcome =
-  | { readonly result: 'changed' | 'unchanged'; readonly expiresAt: Date | undefined }
+  | { readonly result: 'changed' | 'unchanged'; readonly credential: PresentCredential }
   | { readonly result: 'failed'; readonly error: KubernetesError };

@@ -245,7 +245,7 @@ export class ExecSource implements CredentialSource {
       this.#refreshAt = now + lifeMs * (0.75 + 0.1 * random());
       this.#refresh = clock.setTimeout(() => this.#refreshIfUsed(), this.#refreshAt - now);
     }
-    onOutcome({ result: changed ? 'changed' : 'unchanged', expiresAt: credential.expiresAt });
+    onOutcome({ result: changed ? 'changed' : 'unchanged', credential });
   }
 
   #refreshIfUsed(): void {

@@ -43,7 +43,7 @@ export class TokenFile implements CredentialSource {
     const { path, intervalMs = defaultIntervalMs, clock = systemClock, onOutcome } = options;
     const follower = await FileFollower.open<PresentCredential>({
       load: async (read) => credentialIn(path, await read(path).catch((cause) => unreadable(path, cause))),
-      onChange: ({ expiresAt }) => onOutcome?.({ result: 'changed', expiresAt }),
+      onChange: (credential) => onOutcome?.({ result: 'changed', credential }),
       onError: (error) => onOutcome?.({ result: 'failed', error: asUnusable(path, error) }),
       intervalMs,
       maxBytes: maxTokenBytes,

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CertificateAuthority } from '@roundhouse/simulators';
+import { CertificateAuthority, execCredential } from '@roundhouse/simulators';
 import { parseExecCredential } from '../../src/credentials/exec-credential.ts';
 import { KubernetesError } from '../../src/index.ts';
-import { printed } from '../rig/plugin-folder.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
 const v1beta1 = 'client.authentication.k8s.io/v1beta1';
@@ -30,7 +29,7 @@ test('a token with its end is read from JSON and from YAML, in either version', 
   const end = '2026-12-07T10:00:00Z';
   for (const apiVersion of [v1, v1beta1] as const) {
     for (const output of [
-      printed({ token: 'abc', expirationTimestamp: end }, apiVersion),
+      execCredential({ token: 'abc', expirationTimestamp: end }, apiVersion),
       `apiVersion: ${apiVersion}\nkind: ExecCredential\nstatus:\n  token: abc\n  expirationTimestamp: "${end}"\n`,
     ]) {
       const found = parsed(output, apiVersion);
@@ -43,15 +42,15 @@ test('a token with its end is read from JSON and from YAML, in either version', 
 
 test('a certificate and its key are read, and the credential ends with the certificate when it says nothing earlier', () => {
   const pair = { clientCertificateData: client.certPem, clientKeyData: client.keyPem };
-  const found = parsed(printed(pair));
+  const found = parsed(execCredential(pair));
   assert.deepEqual(found.clientPair, { cert: client.certPem, key: client.keyPem });
   assert.equal(found.authorization, undefined);
   assert.ok(found.expiresAt !== undefined && found.expiresAt.getTime() > Date.now());
   const earlier = parsed(
-    printed({ ...pair, token: 'abc', expirationTimestamp: '2020-01-01T00:00:00+01:00' }),
+    execCredential({ ...pair, token: 'abc', expirationTimestamp: '2020-01-01T00:00:00+01:00' }),
   );
   assert.equal(earlier.expiresAt?.toISOString(), '2019-12-31T23:00:00.000Z');
-  const later = parsed(printed({ ...pair, expirationTimestamp: '2999-01-01T00:00:00Z' }));
+  const later = parsed(execCredential({ ...pair, expirationTimestamp: '2999-01-01T00:00:00Z' }));
   assert.deepEqual(later.expiresAt, found.expiresAt);
 });
 
@@ -66,26 +65,38 @@ test('what is no credential is refused with the reason', () => {
     ['please log in', /^it is not a mapping$/],
     ['{}', /^its kind is not ExecCredential$/],
     [
-      printed({ token: 'abc' }, v1beta1),
+      execCredential({ token: 'abc' }, v1beta1),
       /asked for apiVersion client.*\/v1 and answered with client.*\/v1beta1$/,
     ],
     ['{"kind":"ExecCredential","apiVersion":"planted-secret"}', /and answered with another one$/],
     [`{"kind":"ExecCredential","apiVersion":"${v1}"}`, /^it has no status$/],
     [`{"kind":"ExecCredential","apiVersion":"${v1}","status":[]}`, /^its status is not a mapping$/],
-    [printed({}), /^it has neither a token nor a client certificate$/],
-    [printed({ token: '' }), /^it has neither/],
-    [printed({ token: 5 }), /^its token is not text$/],
-    [printed({ token: 'two\r\nImpersonate-User: root' }), /^its token has characters/],
-    [printed({ clientCertificateData: client.certPem }), /^it has a client certificate and no key$/],
-    [printed({ clientKeyData: client.keyPem }), /^it has a client key and no certificate$/],
+    [execCredential({}), /^it has neither a token nor a client certificate$/],
+    [execCredential({ token: '' }), /^it has neither/],
+    [execCredential({ token: 5 }), /^its token is not text$/],
+    [execCredential({ token: 'two\r\nImpersonate-User: root' }), /^its token has characters/],
+    [execCredential({ clientCertificateData: client.certPem }), /^it has a client certificate and no key$/],
+    [execCredential({ clientKeyData: client.keyPem }), /^it has a client key and no certificate$/],
     [
-      printed({ clientCertificateData: client.certPem, clientKeyData: other.keyPem }),
+      execCredential({ clientCertificateData: client.certPem, clientKeyData: other.keyPem }),
       /does not belong to the client certificate$/,
     ],
-    [printed({ clientCertificateData: 'x', clientKeyData: client.keyPem }), /no complete PEM certificate$/],
-    [printed({ token: 'abc', expirationTimestamp: 'tomorrow' }), /^its expirationTimestamp is not a time/],
-    [printed({ token: 'abc', expirationTimestamp: '2026-13-01T00:00:00Z' }), /^its expirationTimestamp/],
-    [printed({ token: 'abc', expirationTimestamp: 1_700_000_000 }), /^its expirationTimestamp is not text$/],
+    [
+      execCredential({ clientCertificateData: 'x', clientKeyData: client.keyPem }),
+      /no complete PEM certificate$/,
+    ],
+    [
+      execCredential({ token: 'abc', expirationTimestamp: 'tomorrow' }),
+      /^its expirationTimestamp is not a time/,
+    ],
+    [
+      execCredential({ token: 'abc', expirationTimestamp: '2026-13-01T00:00:00Z' }),
+      /^its expirationTimestamp/,
+    ],
+    [
+      execCredential({ token: 'abc', expirationTimestamp: 1_700_000_000 }),
+      /^its expirationTimestamp is not text$/,
+    ],
   ] as const) {
     assert.match(reason(output), words);
   }
@@ -99,9 +110,9 @@ test('no message quotes what the plugin printed', () => {
     `"${secret}`,
     `{"kind":"${secret}"}`,
     `{"kind":"ExecCredential","apiVersion":"${secret}"}`,
-    printed({ token: `${secret} x y` }),
-    printed({ token: 'abc', expirationTimestamp: secret }),
-    printed({ clientCertificateData: secret, clientKeyData: secret }),
+    execCredential({ token: `${secret} x y` }),
+    execCredential({ token: 'abc', expirationTimestamp: secret }),
+    execCredential({ clientCertificateData: secret, clientKeyData: secret }),
     `kind: ExecCredential\n${secret}: 1\n${secret}: 2\n`,
   ]) {
     assert.ok(!reason(output).includes(secret), output);
@@ -111,7 +122,7 @@ test('no message quotes what the plugin printed', () => {
 test('a credential shows no secret to whoever prints it', async () => {
   const { inspect } = await import('node:util');
   const found = parsed(
-    printed({
+    execCredential({
       token: 'planted-secret',
       clientCertificateData: client.certPem,
       clientKeyData: client.keyPem,

@@ -3,11 +3,17 @@ import { chmodSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { inspect } from 'node:util';
-import { CertificateAuthority, ManualClock, until } from '@roundhouse/simulators';
+import {
+  CertificateAuthority,
+  ManualClock,
+  execCredential,
+  runningInGroup,
+  until,
+} from '@roundhouse/simulators';
+import type { PluginFolder } from '@roundhouse/simulators';
 import { ExecSources, KubernetesError } from '../../src/index.ts';
 import type { CredentialOutcome, CredentialSource, ExecPlugin, ExecSourcesOptions } from '../../src/index.ts';
-import { openPluginFolder, pluginFor, printed, runningIn } from '../rig/plugin-folder.ts';
-import type { PluginFolder } from '../rig/plugin-folder.ts';
+import { openPluginFolder, pluginFor } from '../rig/plugin-folder.ts';
 
 interface Rig {
   readonly folder: PluginFolder;
@@ -43,7 +49,7 @@ async function openRig(t: TestContext, options: Partial<ExecSourcesOptions> = {}
 }
 
 /** A plugin that prints the file `answer`. */
-function answering({ folder }: Rig, answer = printed({ token: 't0' })): string {
+function answering({ folder }: Rig, answer = execCredential({ token: 't0' })): string {
   folder.write('answer', answer);
   return folder.script('plugin', 'cat "$D/answer"');
 }
@@ -77,7 +83,7 @@ suite('what a plugin gives', () => {
       rig.clock.advance(3_600_000);
     }
     assert.equal(rig.folder.runs, 1);
-    assert.deepEqual(rig.outcomes, [{ result: 'changed', expiresAt: undefined }]);
+    assert.deepEqual(rig.outcomes, [{ result: 'changed', credential: source.present() }]);
   });
 
   test('BB-11: a hundred who ask at once cost one run', async (t) => {
@@ -90,7 +96,7 @@ suite('what a plugin gives', () => {
 
   test('comes of the arguments, the environment and the cluster information of the kubeconfig', async (t) => {
     const rig = await openRig(t);
-    rig.folder.write('answer', printed({ token: 't0' }));
+    rig.folder.write('answer', execCredential({ token: 't0' }));
     const command = rig.folder.script(
       'plugin',
       'printf "%s|" "$@" "$INHERITED" "$OWN" "$KUBERNETES_EXEC_INFO" > "$D/seen"; cat "$D/answer"',
@@ -110,7 +116,7 @@ suite('what a plugin gives', () => {
     const rig = await openRig(t);
     const authority = await CertificateAuthority.create();
     const { certPem, keyPem } = await authority.issue({ commonName: 'plugin', usage: 'client' });
-    const answer = printed({ clientCertificateData: certPem, clientKeyData: keyPem });
+    const answer = execCredential({ clientCertificateData: certPem, clientKeyData: keyPem });
     const { clientPair, authorization } = await rig.open(answering(rig, answer)).get();
     assert.deepEqual(clientPair, { cert: certPem, key: keyPem });
     assert.equal(authorization, undefined);
@@ -120,10 +126,12 @@ suite('what a plugin gives', () => {
 suite('its end', () => {
   test('a credential in use is obtained anew before it ends, and nobody waits', async (t) => {
     const rig = await openRig(t);
-    const source = rig.open(answering(rig, printed({ token: 't0', expirationTimestamp: inMs(rig, 60_000) })));
+    const source = rig.open(
+      answering(rig, execCredential({ token: 't0', expirationTimestamp: inMs(rig, 60_000) })),
+    );
     await source.get();
     assert.equal(source.expiresAt?.getTime(), rig.clock.now() + 60_000);
-    rig.folder.write('answer', printed({ token: 't1', expirationTimestamp: inMs(rig, 120_000) }));
+    rig.folder.write('answer', execCredential({ token: 't1', expirationTimestamp: inMs(rig, 120_000) }));
     rig.clock.advance(44_000);
     assert.equal(rig.folder.runs, 1);
     rig.clock.advance(2_000);
@@ -134,13 +142,15 @@ suite('its end', () => {
 
   test('a credential that nobody uses is left to end, and obtained when somebody asks', async (t) => {
     const rig = await openRig(t);
-    const source = rig.open(answering(rig, printed({ token: 't0', expirationTimestamp: inMs(rig, 60_000) })));
+    const source = rig.open(
+      answering(rig, execCredential({ token: 't0', expirationTimestamp: inMs(rig, 60_000) })),
+    );
     await source.get();
     rig.clock.advance(50_000);
     await until(() => rig.folder.runs === 2, 'the run for the one that was used');
     await until(() => rig.outcomes.length === 2, 'its end');
     // Nobody has asked for that one.
-    rig.folder.write('answer', printed({ token: 't2' }));
+    rig.folder.write('answer', execCredential({ token: 't2' }));
     rig.clock.advance(600_000);
     assert.equal(rig.folder.runs, 2);
     assert.equal(source.present(), undefined);
@@ -150,7 +160,7 @@ suite('its end', () => {
   test('what is over when it comes is used for a moment all the same: clocks differ', async (t) => {
     const rig = await openRig(t);
     const source = rig.open(
-      answering(rig, printed({ token: 't0', expirationTimestamp: inMs(rig, -60_000) })),
+      answering(rig, execCredential({ token: 't0', expirationTimestamp: inMs(rig, -60_000) })),
     );
     assert.equal(await authorizationOf(source), 'Bearer t0');
     rig.clock.advance(5_000);
@@ -159,9 +169,11 @@ suite('its end', () => {
 
   test('equal content with a later end is no change', async (t) => {
     const rig = await openRig(t);
-    const source = rig.open(answering(rig, printed({ token: 't0', expirationTimestamp: inMs(rig, 60_000) })));
+    const source = rig.open(
+      answering(rig, execCredential({ token: 't0', expirationTimestamp: inMs(rig, 60_000) })),
+    );
     await source.get();
-    rig.folder.write('answer', printed({ token: 't0', expirationTimestamp: inMs(rig, 600_000) }));
+    rig.folder.write('answer', execCredential({ token: 't0', expirationTimestamp: inMs(rig, 600_000) }));
     rig.clock.advance(50_000);
     await until(() => rig.outcomes.length === 2, 'the second run');
     assert.deepEqual(
@@ -178,7 +190,7 @@ suite('a credential that a cluster refuses', () => {
     const rig = await openRig(t);
     const source = rig.open(answering(rig));
     const refused = await source.get();
-    rig.folder.write('answer', printed({ token: 't1' }));
+    rig.folder.write('answer', execCredential({ token: 't1' }));
     await Promise.all(Array.from({ length: 100 }, () => source.renew(refused)));
     assert.equal(source.present()?.authorization, 'Bearer t1');
     assert.equal(rig.folder.runs, 2);
@@ -232,7 +244,7 @@ suite('BB-22: a plugin that fails', () => {
     const source = rig.open(rig.folder.script('plugin', 'cat "$D/answer"'));
     await failure(source.get());
     assert.notEqual(source.error, undefined);
-    rig.folder.write('answer', printed({ token: 't0' }));
+    rig.folder.write('answer', execCredential({ token: 't0' }));
     await failure(source.get());
     rig.clock.advance(1_000);
     assert.equal(await authorizationOf(source), 'Bearer t0');
@@ -241,7 +253,9 @@ suite('BB-22: a plugin that fails', () => {
 
   test('leaves what is still good in use', async (t) => {
     const rig = await openRig(t);
-    const source = rig.open(answering(rig, printed({ token: 't0', expirationTimestamp: inMs(rig, 60_000) })));
+    const source = rig.open(
+      answering(rig, execCredential({ token: 't0', expirationTimestamp: inMs(rig, 60_000) })),
+    );
     await source.get();
     rig.folder.write('answer', '');
     rig.clock.advance(50_000);
@@ -277,7 +291,7 @@ suite('BB-22: a plugin that fails', () => {
   ] as const) {
     test(`and ${what} says so, and nothing of what it printed`, async (t) => {
       const rig = await openRig(t);
-      rig.folder.write('v1beta1', printed({ token: 'abc' }, 'client.authentication.k8s.io/v1beta1'));
+      rig.folder.write('v1beta1', execCredential({ token: 'abc' }, 'client.authentication.k8s.io/v1beta1'));
       const error = await failure(rig.open(rig.folder.script('plugin', body)).get());
       assert.match(error.message, words);
       assert.ok(!inspect(error, { depth: 9 }).includes('planted-secret'));
@@ -338,10 +352,10 @@ suite('a plugin that does not end', () => {
     const waiting = failure(source.get());
     await until(() => rig.folder.read('group') !== '', 'a plugin that waits');
     const group = Number(rig.folder.read('group'));
-    assert.equal(runningIn(group).length, 3);
+    assert.equal(runningInGroup(group).length, 3);
     rig.clock.advance(30_000);
     assert.match((await waiting).message, /did not end within 30 s$/);
-    await until(() => runningIn(group).length === 0, 'nothing of the group');
+    await until(() => runningInGroup(group).length === 0, 'nothing of the group');
   });
 
   test('and takes no notice of SIGTERM is killed two seconds later, and holds nobody up longer', async (t) => {
@@ -356,15 +370,15 @@ suite('a plugin that does not end', () => {
     await until(() => rig.folder.read('group') !== '', 'a plugin that waits');
     const group = Number(rig.folder.read('group'));
     rig.clock.advance(30_000);
-    assert.notEqual(runningIn(group).length, 0);
+    assert.notEqual(runningInGroup(group).length, 0);
     rig.clock.advance(2_000);
-    await until(() => runningIn(group).length === 0, 'nothing of the group');
+    await until(() => runningInGroup(group).length === 0, 'nothing of the group');
     assert.match((await waiting).message, /did not end within 30 s$/);
   });
 
   test('but leaves something behind that holds its output is good, and what is left is killed', async (t) => {
     const rig = await openRig(t);
-    rig.folder.write('answer', printed({ token: 't0' }));
+    rig.folder.write('answer', execCredential({ token: 't0' }));
     const source = rig.open(
       rig.folder.script('plugin', 'cat "$D/answer"; echo "$$" > "$D/group"; sleep 600 & exit 0'),
     );
@@ -375,7 +389,7 @@ suite('a plugin that does not end', () => {
     await until(() => rig.clock.pending === 3, 'the end of the plugin itself');
     rig.clock.advance(1_000);
     assert.equal(await waiting, 'Bearer t0');
-    await until(() => runningIn(group).length === 0, 'nothing of the group');
+    await until(() => runningInGroup(group).length === 0, 'nothing of the group');
   });
 
   test('ends with those who use it', async (t) => {
@@ -385,7 +399,7 @@ suite('a plugin that does not end', () => {
     await until(() => rig.folder.read('group') !== '', 'a plugin that waits');
     const group = Number(rig.folder.read('group'));
     await source[Symbol.asyncDispose]();
-    assert.deepEqual(runningIn(group), []);
+    assert.deepEqual(runningInGroup(group), []);
     assert.match((await waiting).message, /is not wanted any more$/);
     assert.deepEqual([rig.sources.size, rig.sources.running, rig.clock.pending], [0, 0, 0]);
     assert.deepEqual(rig.outcomes, [], 'an end that was wanted is nobody’s failure');

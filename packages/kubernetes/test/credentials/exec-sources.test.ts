@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { ManualClock, until } from '@roundhouse/simulators';
+import { ManualClock, execCredential, runningInGroup, until } from '@roundhouse/simulators';
 import { ExecSources } from '../../src/index.ts';
 import type { CredentialOutcome, ExecPlugin, ExecRun } from '../../src/index.ts';
-import { openPluginFolder, pluginFor, printed, runningIn } from '../rig/plugin-folder.ts';
+import { openPluginFolder, pluginFor } from '../rig/plugin-folder.ts';
 
 async function openRig(t: TestContext, maxRunning = 8) {
   const folder = await openPluginFolder(t);
@@ -27,7 +27,7 @@ async function openRig(t: TestContext, maxRunning = 8) {
       name,
       onOutcome: ({ result }: CredentialOutcome) => heard.push(`${name} ${result}`),
     });
-  folder.write('answer', printed({ token: 't0' }));
+  folder.write('answer', execCredential({ token: 't0' }));
   return { folder, clock, sources, runs, heard, open };
 }
 
@@ -126,6 +126,6 @@ for (const [what, end, code] of [
     assert.deepEqual(await once(child, 'exit'), [code, null]);
     const group = Number(folder.read('group'));
     assert.ok(group > 1);
-    await until(() => runningIn(group).length === 0, 'nothing of the group');
+    await until(() => runningInGroup(group).length === 0, 'nothing of the group');
   });
 }

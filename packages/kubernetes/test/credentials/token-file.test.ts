@@ -37,7 +37,7 @@ suite('a token file', () => {
     replace('t1\n');
     clock.advance(60_000);
     await until(() => file.present().authorization === 'Bearer t1', 'the new token');
-    assert.deepEqual(outcomes, [{ result: 'changed', expiresAt: undefined }]);
+    assert.deepEqual(outcomes, [{ result: 'changed', credential: file.present() }]);
     replace('t1');
     clock.advance(60_000);
     await file.renew(file.present());
