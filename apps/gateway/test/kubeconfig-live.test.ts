@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { KubernetesError } from '@roundhouse/kubernetes';
 import { createLogger, ProcessError } from '@roundhouse/process';
@@ -155,16 +156,25 @@ test('BB-08: clusters that come and go while they are down leave nothing behind'
   );
 });
 
-test('a cluster that moves is asked at its new place, and what runs at the old one may end', async (t) => {
+test('W11: a cluster that moves is asked at its new place, and what runs at the old one, which is another server now, ends within 2 s', async (t) => {
   await using second = await listenUpstream({ handle: (exchange) => exchange.respond({ body: 'second' }) });
-  const rig = await openRig(t, { handle: startWatches, limits: { drainTimeoutMs: 5_000 } });
+  const rig = await openRig(t, {
+    handle: startWatches,
+    contexts: (server) => ({ alpha: contextFor(server), beta: contextFor(server) }),
+  });
   const watching = await watch(rig.gateway.url);
-  await rig.replaceKubeconfig(kubeconfigText({ alpha: contextFor(second) }));
+  const other = await watch(rig.gateway.url, watchPath.replace('alpha', 'beta'));
+  const started = performance.now();
+  await rig.replaceKubeconfig(kubeconfigText({ alpha: contextFor(second), beta: contextFor(rig.upstream) }));
   await rig.waitForLog(({ msg }) => msg === 'kubeconfig read');
   assert.equal((await ask(rig.gateway.url, path)).body, 'second');
   assert.equal(rig.gateway.clusters[0]?.generation, 2);
-  assert.equal(watching.readable, true);
-  watching.destroy();
+  const events = (await text(watching)).trimEnd().split('\n');
+  assert.ok(performance.now() - started < 2_000);
+  const { type, object } = JSON.parse(events.at(-1)!);
+  assert.deepEqual([type, object.details.causes[0].reason], ['ERROR', 'ERR_RH_IDENTITY_CLOSED']);
+  assert.equal(other.readable, true, 'the other cluster goes on');
+  other.destroy();
   await rig.upstream.waitForOpen(0);
 });
 

@@ -70,6 +70,9 @@ export interface ClusterOptions {
 /** A credential that was refused after it had been read anew is not tried twice again for so long. */
 const refusedRestMs = 10_000;
 
+/** For a short request that is under way at a server that is no longer the cluster's. */
+const movedTimeoutMs = 1_000;
+
 /** What is known of a cluster that can be asked. Replaced as a whole. */
 interface Reach {
   readonly access: ClusterAccess;
@@ -89,6 +92,10 @@ export class Cluster {
   /** By what it was asked last, or is about to be. */
   #shown: PresentCredential | undefined;
   #reach: Reach | undefined;
+  /** Of identities that were left for another server. */
+  #generations = 0;
+  /** They end what they carry; each takes itself out when it has. */
+  readonly #leaving = new Set<Promise<void>>();
   #refusal: KubernetesError | undefined;
   #lastContact: 'never' | 'answered' | 'failed' = 'never';
   #lastError: ClusterError | undefined;
@@ -179,7 +186,7 @@ export class Cluster {
 
   /** Counts the endpoints that it has had. */
   get generation(): number {
-    return this.#reach?.identity.generation ?? 0;
+    return this.#reach === undefined ? 0 : this.#generations + this.#reach.identity.generation;
   }
 
   /** What requests of each kind go over; undefined where the next connection will tell. */
@@ -271,7 +278,7 @@ export class Cluster {
     const identity = this.#reach?.identity;
     this.#reach = undefined;
     this.#shown = undefined;
-    await Promise.all([identity?.destroy(reason), this.#credential[Symbol.asyncDispose]()]);
+    await Promise.all([identity?.destroy(reason), this.#credential[Symbol.asyncDispose](), ...this.#leaving]);
   }
 
   #reached(): Reach {
@@ -314,7 +321,11 @@ export class Cluster {
     if (present !== undefined && present.endpoint.key !== endpoint.key) {
       // It is another server, or another way of showing ourselves to it: what was seen of the old one says nothing.
       this.#lastContact = 'never';
-      present.identity.rotate(endpoint);
+      if (isSameServer(present.endpoint, endpoint)) {
+        present.identity.rotate(endpoint);
+      } else {
+        this.#leave(present.identity);
+      }
     }
     if (present?.endpoint.key !== endpoint.key) {
       this.#credentialRestsUntil = 0;
@@ -323,11 +334,22 @@ export class Cluster {
       access,
       endpoint,
       identity:
-        present?.identity ??
-        this.#options.pool.identity(this.name, endpoint, {
-          upgradePolicy: this.#options.upgradePolicy,
-        }),
+        present !== undefined && isSameServer(present.endpoint, endpoint)
+          ? present.identity
+          : this.#options.pool.identity(this.name, endpoint, {
+              upgradePolicy: this.#options.upgradePolicy,
+            }),
     };
+  }
+
+  /** What answers there is no longer this cluster, so nothing goes on there in its name but what ends at once. */
+  #leave(identity: Identity): void {
+    this.#generations += identity.generation;
+    const reason = new Error(`cluster ${this.name} has moved to another server`);
+    const leaving = identity
+      .close({ timeoutMs: movedTimeoutMs, reason })
+      .finally(() => this.#leaving.delete(leaving));
+    this.#leaving.add(leaving);
   }
 
   #credentialOutcome(outcome: CredentialOutcome): void {
@@ -388,6 +410,10 @@ export class Cluster {
   #note(error: RoundhouseError): void {
     this.#lastError = { code: error.code, message: error.message, at: new Date() };
   }
+}
+
+function isSameServer(one: Endpoint, other: Endpoint): boolean {
+  return one.origin === other.origin && one.serverName === other.serverName;
 }
 
 /** What is unusable may be half-written; what is unsupported or forbidden was meant. */
