@@ -57,7 +57,7 @@ function accepting(valid: ReadonlySet<string>): (exchange: Exchange) => Promise<
 }
 
 const tokensAt = ({ upstream }: Rig): string[] =>
-  upstream.requests.flatMap((request) => request.headerValues('authorization'));
+  upstream.requests.flatMap((received) => received.headerValues('authorization'));
 
 async function metric({ gateway }: Rig, line: string): Promise<number | undefined> {
   const { body } = await ask(gateway.adminUrl, '/metrics');
@@ -363,7 +363,7 @@ suite('a plugin that gives a client certificate', () => {
     assert.equal(watching.readable, true);
     assert.deepEqual(tokensAt(rig), []);
     // Without a certificate nothing was ever asked.
-    const names = rig.upstream.connections.map(({ tls }) => tls?.clientCommonName);
+    const names = rig.upstream.connections.map(({ tls }) => tls?.clientCommonName ?? 'nobody');
     assert.deepEqual([...new Set(names)].toSorted(), ['first', 'second']);
     watching.destroy();
   });

@@ -32,10 +32,8 @@ for (const [what, signals, code] of [
         contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
       }),
     );
-    const child = spawnCommand([
-      ...['gateway', '--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'],
-      ...['--drain-timeout', '200ms'],
-    ]);
+    const options = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--drain-timeout', '200ms'];
+    const child = spawnCommand(['gateway', '--kubeconfig', kubeconfig, ...options]);
     const exited = once(child, 'exit');
     child.stderr.resume();
     let url = '';

@@ -8,7 +8,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Clock, Timer } from '@roundhouse/transport';
 
 /** An ExecCredential with a long chain is about 20 KiB. */
-export const maxPluginOutputBytes = 1_048_576;
+const maxPluginOutputBytes = 1_048_576;
 
 /** Between SIGTERM and SIGKILL. */
 const graceMs = 2_000;
