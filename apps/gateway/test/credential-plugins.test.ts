@@ -188,7 +188,7 @@ suite('a plugin that gives a token', () => {
 });
 
 suite('BB-20: a token of a plugin that its cluster refuses', () => {
-  test('costs those who only read nothing: the plugin is run once more, for all of them', async (t) => {
+  test('G5: costs those who only read nothing: the plugin is run once more, for all of them', async (t) => {
     const valid = new Set(['Bearer t0']);
     const rig = await openWithPlugin(t, undefined, { handle: accepting(valid) });
     await ask(rig.gateway.url, path);
@@ -198,6 +198,30 @@ suite('BB-20: a token of a plugin that its cluster refuses', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(rig.gateway.url, path)));
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
     assert.equal(rig.plugins.runs, 2);
+    assert.equal(rig.gateway.inspect().totals.built, 1, 'a token is no part of a transport');
+  });
+
+  test('BB-21: on a hundred watches at once is obtained anew once, and all of them live', async (t) => {
+    const valid = new Set<string>();
+    const rig = await openWithPlugin(t, undefined, {
+      handle: async (exchange) => {
+        const [authorization = ''] = exchange.request.headerValues('authorization');
+        if (valid.has(authorization)) {
+          await exchange.writeHead(200, { 'content-type': 'application/json' });
+        } else {
+          await exchange.respond({ status: 401 });
+        }
+      },
+    });
+    rig.plugins.script('plugin', 'cat "$D/answer"; cat "$D/next" > "$D/answer"');
+    rig.plugins.write('next', execCredential({ token: 't1' }));
+    valid.add('Bearer t1');
+    const watches = await Promise.all(
+      Array.from({ length: 100 }, () => open(rig.gateway.url, '/clusters/alpha/api/v1/pods?watch=1')),
+    );
+    assert.deepEqual([...new Set(watches.map(({ statusCode }) => statusCode))], [200]);
+    assert.equal(rig.plugins.runs, 2);
+    for (const watching of watches) watching.destroy();
   });
 
   test('is obtained anew for the next one where a request cannot be sent twice', async (t) => {

@@ -13,6 +13,7 @@ const clusters = [
     server: 'https://10.0.0.1:6443',
     identity: 'gateway',
     certificateExpiresAt: soon,
+    credential: { kind: 'exec', expiresAt: soon, lastError: null },
     source: 'a.kubeconfig',
   },
   {
@@ -83,6 +84,14 @@ suite('clusters and transports', () => {
       line ?? '',
       /^0123456789ab +https:\/\/10\.0\.0\.1:6443 +alpha +2 +http\/1\.1, streams h2 +open +2 +1 +3 +0 +0 +1 +7 +0 .* 1\.4MiB +999B +5s +3m.* yes +10\.0\.0\.1 +direct$/,
     );
+  });
+
+  test('wide says by which credential a cluster is asked, and when that ends', async () => {
+    await using admin = await openAdmin();
+    const { stdout } = await runCaptured(['clusters', '-o', 'wide', '--admin', admin.url]);
+    const [head, line] = stdout.split('\n');
+    assert.match(head ?? '', / CREDENTIAL +CERTIFICATE EXPIRES /);
+    assert.match(line ?? '', / exec, ends in 30d +in 30d /);
   });
 
   test('json and yaml carry everything that the gateway said, with the version of their shape', async () => {

@@ -51,14 +51,22 @@ function columnsFor(terminal: Terminal): readonly Column<Row>[] {
     { title: 'IN FLIGHT', wide: true, value: (row) => field(row, 'inFlight') },
     { title: 'PROTOCOL', wide: true, value: protocols },
     { title: 'PATH', wide: true, value: (row) => field(row, 'path') },
-    { title: 'CERTIFICATE EXPIRES', value: certificateExpiry },
+    { title: 'CREDENTIAL', wide: true, value: credential },
+    { title: 'CERTIFICATE EXPIRES', value: (row) => expiry(row, 'certificateExpiresAt') },
     { title: 'SOURCE', wide: true, value: (row) => field(row, 'source') },
     { title: 'LAST ERROR', value: lastError },
   ];
 }
 
-function certificateExpiry(row: Row): string {
-  const since = msSince(row, Date.now(), 'certificateExpiresAt');
+/** Its kind, and when a token says that it ends. */
+function credential(row: Row): string {
+  const kind = field(row, 'credential', 'kind');
+  const when = expiry(row, 'credential', 'expiresAt');
+  return when === '' ? kind : `${kind}, ends ${when}`;
+}
+
+function expiry(row: Row, ...path: readonly string[]): string {
+  const since = msSince(row, Date.now(), ...path);
   if (since === undefined) return '';
   return since > 0 ? `${formatAge(since)} ago` : `in ${formatAge(-since)}`;
 }

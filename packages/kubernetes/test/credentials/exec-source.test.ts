@@ -140,7 +140,7 @@ suite('its end', () => {
     assert.equal(rig.folder.runs, 2);
   });
 
-  test('a credential that nobody uses is left to end, and obtained when somebody asks', async (t) => {
+  test('BB-20: a credential that nobody uses is left to end, and obtained when somebody asks', async (t) => {
     const rig = await openRig(t);
     const source = rig.open(
       answering(rig, execCredential({ token: 't0', expirationTimestamp: inMs(rig, 60_000) })),
