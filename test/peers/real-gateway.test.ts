@@ -54,7 +54,7 @@ for (const minor of kubectlMinors) {
 
     test('finds its way: version, api-resources, api-versions, explain', async () => {
       const { run } = admin;
-      assert.match(await run('version'), /Server Version: v1\.36\.\d+/);
+      assert.match(await run('version'), /Server Version: v1\.\d+\.\d+/);
       assert.match(await run('api-resources'), /^deployments +deploy +apps\/v1 +true +Deployment$/m);
       assert.match(await run('api-versions'), /^apps\/v1$/m);
       assert.match(
