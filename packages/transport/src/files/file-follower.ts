@@ -5,13 +5,14 @@
  * the place of the old one. The follower owns its watchers and its timer.
  */
 
-import { createHash } from 'node:crypto';
-import { constants, watch } from 'node:fs';
+import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { systemClock } from '../clock.ts';
 import type { Clock, Timer } from '../clock.ts';
+import { FileContents, forEach } from './file-contents.ts';
+import type { LoadedContents } from './file-contents.ts';
 
 /** Reads a whole file, and notes that the result depends on it. */
 export type ReadFile = (path: string) => Promise<Buffer>;
@@ -39,15 +40,18 @@ export class FileFollower<T> implements AsyncDisposable {
   readonly #options: FileFollowerOptions<T>;
   readonly #intervalMs: number;
   readonly #minGapMs: number;
-  readonly #maxBytes: number;
   readonly #clock: Clock;
   #value: T;
   #error: Error | undefined;
-  #digest: string;
-  /** What the last load has read, good or bad. Replaced by each load. */
-  #paths: readonly string[];
+  readonly #contents: FileContents;
+  /** The files that an event of a folder may be about. Replaced when all are looked at. */
+  #byFolder: ReadonlyMap<string, FolderFiles> = new Map();
   /** By folder; replaced when the folders change, closed at the end. */
   readonly #watchers = new Map<string, FSWatcher>();
+  /** Folders with events since the last look. */
+  #stirred = new Set<string>();
+  /** When all files must be looked at, events or not. */
+  #allDueAt: number;
   #timer: Timer | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
   #lookedAt: number;
@@ -55,25 +59,25 @@ export class FileFollower<T> implements AsyncDisposable {
   #nextLook: Promise<void> | undefined;
   #closed = false;
 
-  private constructor(options: FileFollowerOptions<T>, first: Loaded<T> & { readonly value: T }) {
+  private constructor(options: FileFollowerOptions<T>, contents: FileContents, value: T) {
     this.#options = options;
     this.#intervalMs = options.intervalMs ?? 30_000;
     this.#minGapMs = options.minGapMs ?? 500;
-    this.#maxBytes = options.maxBytes ?? defaultMaxBytes;
     this.#clock = options.clock ?? systemClock;
     this.#lookedAt = this.#clock.now();
-    this.#value = first.value;
-    this.#digest = first.digest;
-    this.#paths = first.paths;
+    this.#allDueAt = this.#lookedAt + this.#intervalMs;
+    this.#value = value;
+    this.#contents = contents;
   }
 
   /** @throws what the first load throws: a program does not start on what it cannot use. */
   static async open<T>(options: FileFollowerOptions<T>): Promise<FileFollower<T>> {
-    const first = await run(options.load, options.maxBytes ?? defaultMaxBytes);
+    const contents = new FileContents(options.maxBytes ?? defaultMaxBytes);
+    const first = await load(options.load, contents);
     if (!('value' in first)) {
       throw first.error;
     }
-    const follower = new FileFollower(options, first);
+    const follower = new FileFollower(options, contents, first.value);
     await follower.#watchFolders();
     follower.#lookIn(follower.#intervalMs);
     return follower;
@@ -89,8 +93,9 @@ export class FileFollower<T> implements AsyncDisposable {
     return this.#error;
   }
 
-  /** Looks now, and resolves when it is known whether something has changed. */
+  /** Looks at all files now, and resolves when it is known whether something has changed. */
   async look(): Promise<void> {
+    this.#allDueAt = 0;
     if (this.#looking === undefined) {
       await this.#lookNow();
       return;
@@ -98,6 +103,7 @@ export class FileFollower<T> implements AsyncDisposable {
     // What is under way may have read already what has changed since: one more, for all who ask meanwhile.
     this.#nextLook ??= this.#looking.then(() => {
       this.#nextLook = undefined;
+      this.#allDueAt = 0;
       return this.#lookNow();
     });
     await this.#nextLook;
@@ -122,25 +128,45 @@ export class FileFollower<T> implements AsyncDisposable {
   }
 
   async #look(): Promise<void> {
-    this.#lookedAt = this.#clock.now();
+    const now = this.#clock.now();
+    this.#lookedAt = now;
     this.#dueAt = Number.POSITIVE_INFINITY;
     if (this.#closed) {
       return;
     }
-    const digest = await digestOf(this.#paths, this.#maxBytes);
-    if (digest !== this.#digest && !this.#closed) {
-      const loaded = await run(this.#options.load, this.#maxBytes);
+    const all = this.#restMs(now) <= 0;
+    const stirred = this.#stirred;
+    this.#stirred = new Set();
+    if (all) {
+      this.#allDueAt = now + this.#intervalMs;
+    }
+    const changed = await this.#contents.refresh(all ? this.#contents.paths : this.#pathsIn(stirred));
+    if (changed && !this.#closed) {
+      const loaded = await load(this.#options.load, this.#contents);
       if (!this.#closed) {
         this.#take(loaded);
       }
     }
-    await this.#watchFolders();
-    this.#lookIn(this.#intervalMs);
+    if (all || changed) {
+      await this.#watchFolders();
+    }
+    this.#lookIn(Math.max(0, this.#restMs(this.#clock.now())));
+    if (this.#stirred.size > 0) {
+      this.#lookSoon();
+    }
+  }
+
+  /** Until all are due; nothing, too, when the system clock was set back. */
+  #restMs(now: number): number {
+    const restMs = this.#allDueAt - now;
+    return restMs > this.#intervalMs ? 0 : restMs;
+  }
+
+  #pathsIn(folders: Iterable<string>): ReadonlySet<string> {
+    return new Set([...folders].flatMap((folder) => [...(this.#byFolder.get(folder)?.paths ?? [])]));
   }
 
   #take(loaded: Loaded<T>): void {
-    this.#digest = loaded.digest;
-    this.#paths = loaded.paths;
     if ('value' in loaded) {
       this.#value = loaded.value;
       this.#error = undefined;
@@ -162,7 +188,12 @@ export class FileFollower<T> implements AsyncDisposable {
     this.#timer = this.#clock.setTimeout(() => void this.#lookNow(), ms);
   }
 
-  #changed(): void {
+  #changed(folder: string): void {
+    this.#stirred.add(folder);
+    this.#lookSoon();
+  }
+
+  #lookSoon(): void {
     // The gap itself bounds it, so that a system clock that is set back silences no event.
     const rest = Math.min(this.#lookedAt + this.#minGapMs - this.#clock.now(), this.#minGapMs);
     this.#lookIn(Math.max(settleMs, rest));
@@ -170,39 +201,40 @@ export class FileFollower<T> implements AsyncDisposable {
 
   /** The folder of each file, and the folder where the file really is when the way leads over links. */
   async #watchFolders(): Promise<void> {
-    const names = new Map<string, Set<string>>();
-    const add = (path: string): void => {
-      const folder = dirname(path);
-      names.set(folder, (names.get(folder) ?? new Set(['..data'])).add(basename(path)));
-    };
-    for (const path of this.#paths) {
-      add(path);
-      const real = await realpath(path).catch(() => path);
-      add(real);
-    }
+    const byFolder = new Map<string, FolderFiles>();
+    await forEach(this.#contents.paths, async (path) => {
+      for (const place of new Set([path, await realpath(path).catch(() => path)])) {
+        const folder = dirname(place);
+        const files = byFolder.get(folder) ?? { names: new Set(['..data']), paths: new Set() };
+        files.names.add(basename(place));
+        files.paths.add(path);
+        byFolder.set(folder, files);
+      }
+    });
     if (this.#closed) {
       return;
     }
+    this.#byFolder = byFolder;
     for (const [folder, watcher] of this.#watchers) {
-      if (!names.has(folder)) {
+      if (!byFolder.has(folder)) {
         watcher.close();
         this.#watchers.delete(folder);
       }
     }
-    for (const [folder, wanted] of names) {
+    for (const folder of byFolder.keys()) {
       if (!this.#watchers.has(folder)) {
-        this.#watch(folder, wanted);
+        this.#watch(folder);
         // What changed between the reading and the watch was heard by nobody.
-        this.#changed();
+        this.#changed(folder);
       }
     }
   }
 
-  #watch(folder: string, wanted: ReadonlySet<string>): void {
+  #watch(folder: string): void {
     try {
       const watcher = watch(folder, { persistent: false }, (_event, name) => {
-        if (name === null || wanted.has(name)) {
-          this.#changed();
+        if (name === null || this.#byFolder.get(folder)?.names.has(name) === true) {
+          this.#changed(folder);
         }
       });
       const drop = (): void => {
@@ -222,76 +254,21 @@ export class FileFollower<T> implements AsyncDisposable {
 
 const defaultMaxBytes = 4 * 1024 * 1024;
 
-type Loaded<T> = { readonly digest: string; readonly paths: readonly string[] } & (
-  | { readonly value: T }
-  | { readonly error: Error }
-);
+interface FolderFiles {
+  /** Whose events count. */
+  readonly names: Set<string>;
+  readonly paths: Set<string>;
+}
 
-/** Runs the loader over one consistent reading: each file is read once, and what was read is what was digested. */
-async function run<T>(load: (read: ReadFile) => Promise<T>, maxBytes: number): Promise<Loaded<T>> {
-  const contents = new Map<string, Promise<Buffer>>();
-  const read: ReadFile = (path) => {
-    const absolute = resolve(path);
-    const content = contents.get(absolute) ?? readLimited(absolute, maxBytes);
-    contents.set(absolute, content);
-    return content;
-  };
-  const result = await load(read).then(
+type Loaded<T> = { readonly value: T } | { readonly error: Error };
+
+/** Runs the loader over one consistent reading: each file was read once, and what was read is what is compared later. */
+async function load<T>(run: FileFollowerOptions<T>['load'], contents: FileContents): Promise<Loaded<T>> {
+  const loaded: LoadedContents = new Map();
+  const result = await run((path) => contents.take(resolve(path), loaded)).then(
     (value) => ({ value }),
     (error: unknown) => ({ error: error instanceof Error ? error : new Error(String(error)) }),
   );
-  return { ...result, digest: await digestContents(contents), paths: [...contents.keys()] };
-}
-
-async function digestOf(paths: readonly string[], maxBytes: number): Promise<string> {
-  return digestContents(new Map(paths.map((path) => [path, readLimited(path, maxBytes)])));
-}
-
-async function digestContents(contents: ReadonlyMap<string, Promise<Buffer>>): Promise<string> {
-  // All at once and settled, so that no rejection is left without somebody who looks at it.
-  const outcomes = await Promise.allSettled(contents.values());
-  const hash = createHash('sha256');
-  for (const [index, path] of [...contents.keys()].entries()) {
-    const outcome = outcomes[index];
-    hash.update(`${path.length}:${path}`);
-    if (outcome?.status === 'fulfilled') {
-      hash.update(`${outcome.value.length}:`).update(outcome.value);
-    } else {
-      hash.update(`!${codeOf(outcome?.reason)}`);
-    }
-  }
-  return hash.digest('hex');
-}
-
-/** Reads at most the limit and a byte, whatever the file claims to be: /dev/zero is a file, too. */
-async function readLimited(path: string, maxBytes: number): Promise<Buffer> {
-  // A pipe that nobody writes to would hold the open, a thread and the end of the process for ever.
-  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const stat = await file.stat();
-  if (!stat.isFile()) {
-    throw Object.assign(new Error(`${path} is not a file`), { code: 'ERR_NOT_A_FILE' });
-  }
-  if (stat.size > maxBytes) {
-    throw tooLarge(path, maxBytes);
-  }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // It may have grown since, so the limit counts what is read.
-  while (bytes <= maxBytes) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(65_536), 0, 65_536, null);
-    if (bytesRead === 0) {
-      return Buffer.concat(chunks);
-    }
-    chunks.push(buffer.subarray(0, bytesRead));
-    bytes += bytesRead;
-  }
-  throw tooLarge(path, maxBytes);
-}
-
-function tooLarge(path: string, maxBytes: number): Error {
-  return Object.assign(new Error(`${path} is larger than ${maxBytes} bytes`), { code: 'ERR_TOO_LARGE' });
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  await contents.keepOnly(loaded);
+  return result;
 }
