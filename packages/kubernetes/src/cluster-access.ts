@@ -62,6 +62,8 @@ export interface ResolveOptions {
    * those, or nothing.
    */
   readonly materialOf?: ((context: string, found: MaterialContents) => TlsMaterial) | undefined;
+  /** For whoever remembers what the same bytes were: a large kubeconfig takes a second. Default: `parseKubeconfig`. */
+  readonly parse?: typeof parseKubeconfig | undefined;
 }
 
 /**
@@ -74,7 +76,7 @@ export async function loadKubeconfig(
   read: ReadMaterial,
   options: ResolveOptions = {},
 ): Promise<ReadonlyMap<string, ContextResolution>> {
-  const kubeconfig = parseKubeconfig(await read(path), path);
+  const kubeconfig = (options.parse ?? parseKubeconfig)(await read(path), path);
   const resolutions = new Map<string, ContextResolution>();
   for (const name of kubeconfig.contexts.keys()) {
     resolutions.set(name, await resolveContext(kubeconfig, name, dirname(path), read, options));

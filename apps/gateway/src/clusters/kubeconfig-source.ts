@@ -9,6 +9,7 @@ import { FileFollower } from '@roundhouse/transport';
 import type { MaterialStatus } from '@roundhouse/transport';
 import type { ClusterRegistry } from './cluster-registry.ts';
 import { ContextMaterials } from './context-materials.ts';
+import { LastKubeconfig } from './last-kubeconfig.ts';
 
 export interface KubeconfigSourceOptions {
   readonly path: string;
@@ -26,7 +27,6 @@ export interface KubeconfigSourceOptions {
 export class KubeconfigSource implements AsyncDisposable {
   readonly path: string;
   readonly #follower: FileFollower<ReadonlyMap<string, ContextResolution>>;
-
   readonly #materials: ContextMaterials;
 
   private constructor(
@@ -43,6 +43,7 @@ export class KubeconfigSource implements AsyncDisposable {
   static async open(options: KubeconfigSourceOptions): Promise<KubeconfigSource> {
     const path = resolve(options.path);
     const materials = new ContextMaterials(options.log);
+    const last = new LastKubeconfig();
     const apply = (contexts: ReadonlyMap<string, ContextResolution>): void => {
       materials.keepOnly(contexts);
       options.registry.apply(path, contexts);
@@ -51,6 +52,7 @@ export class KubeconfigSource implements AsyncDisposable {
       load: (read) =>
         loadKubeconfig(path, read, {
           execPolicy: options.execPolicy,
+          parse: (content, name) => last.parse(content, name),
           materialOf: (context, found) => materials.take(context, found),
         }),
       onChange: (contexts) => {
