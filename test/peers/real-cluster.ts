@@ -10,6 +10,7 @@ import path from 'node:path';
 import { CertificateAuthority } from '@roundhouse/simulators';
 import { freePorts } from './free-ports.ts';
 import { httpsFetch } from './https-fetch.ts';
+import { kubeconfigOf } from './kubeconfig-of.ts';
 import { obtainGoProgram } from './obtain-go-program.ts';
 import type { GoProgram } from './obtain-go-program.ts';
 import { ServerProcess } from './server-process.ts';
@@ -150,14 +151,6 @@ async function writeFiles(
     ([token, { username, groups }]) => `${token},${username},,"${groups.join(',')}"\n`,
   );
   const ca = await write('ca.crt', authority.certificatePem);
-  const kubeconfig = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'admin',
-    clusters: [{ name: 'cluster', cluster: { server: url, 'certificate-authority': ca } }],
-    users: [{ name: 'admin', user: { token: adminToken } }],
-    contexts: [{ name: 'admin', context: { cluster: 'cluster', user: 'admin' } }],
-  };
   return {
     folder,
     ca,
@@ -167,7 +160,10 @@ async function writeFiles(
     kubeletClientKey: await write('kubelet-client.key', kubeletClient.keyPem),
     serviceAccountKey: await write('service-account.key', privateKey),
     tokens: await write('tokens.csv', tokens.join('')),
-    adminKubeconfig: await write('admin.kubeconfig', JSON.stringify(kubeconfig)),
+    adminKubeconfig: await write(
+      'admin.kubeconfig',
+      kubeconfigOf(url, authority.certificatePem, { admin: adminToken }),
+    ),
   };
 }
 

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Gateway } from '@roundhouse/gateway';
 import { CertificateAuthority } from '@roundhouse/simulators';
+import { kubeconfigOf } from './kubeconfig-of.ts';
 import { Kubelet } from './kubelet.ts';
 import { RealCluster } from './real-cluster.ts';
 import type { RealClusterOptions } from './real-cluster.ts';
@@ -144,19 +145,6 @@ export class RealStage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resources.disposeAsync();
   }
-}
-
-/** A context a user, all at one server. JSON is YAML. */
-function kubeconfigOf(server: string, caPem: string, tokens: Readonly<Record<string, string>>): string {
-  const names = Object.keys(tokens);
-  const cluster = { server, 'certificate-authority-data': Buffer.from(caPem).toString('base64') };
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'cluster', cluster }],
-    users: names.map((name) => ({ name, user: { token: tokens[name] } })),
-    contexts: names.map((name) => ({ name, context: { cluster: 'cluster', user: name } })),
-  });
 }
 
 const rules = `version: 1

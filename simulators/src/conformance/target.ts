@@ -15,6 +15,8 @@ export interface Target extends Pick<Endpoint, 'url' | 'fetch'> {
   };
   /** Whether a controller manager runs beside it, which collects garbage. */
   readonly controllers: boolean;
+  /** Whether `Impersonate-*` fields reach the apiserver; something in front of it may keep them to itself. Default true. */
+  readonly impersonation?: boolean;
   /** Makes every resourceVersion up to now expired; undefined where that takes minutes. */
   readonly compact: (() => Promise<void>) | undefined;
 }
@@ -28,13 +30,14 @@ export interface ConformanceCase {
   /** A sentence: the rule. */
   readonly name: string;
   /** What the case is in vain without. Default: an apiserver is enough. */
-  readonly needs?: 'controllers' | 'compaction';
+  readonly needs?: 'controllers' | 'compaction' | 'impersonation';
   run(target: Target): Promise<void>;
 }
 
 /** Whether the target has what the case needs. */
 export function canRun({ needs }: ConformanceCase, target: Target): boolean {
   if (needs === 'controllers') return target.controllers;
+  if (needs === 'impersonation') return target.impersonation !== false;
   return needs !== 'compaction' || target.compact !== undefined;
 }
 

@@ -80,6 +80,7 @@ export const accessReviewCases: readonly ConformanceCase[] = [
   },
   {
     name: 'whoever acts as another asks in the name of that one',
+    needs: 'impersonation',
     run: async (target) =>
       inNamespace(target, async (namespace) => {
         const headers = { 'impersonate-user': target.users.guest.username };

@@ -33,6 +33,7 @@ function cannot(target: Target, what: string, full: string, group: string, where
 export const impersonationCases: readonly ConformanceCase[] = [
   {
     name: 'whoever acts as another has the rights of that one and not their own',
+    needs: 'impersonation',
     run: async (target) =>
       inNamespace(target, async (namespace) => {
         const { guest } = target.users;
@@ -49,6 +50,7 @@ export const impersonationCases: readonly ConformanceCase[] = [
   },
   {
     name: 'to act as another is a right of its own for the user, each group, the uid and each value of an extra',
+    needs: 'impersonation',
     run: async (target) =>
       inNamespace(target, async (namespace) => {
         const user = { 'impersonate-user': `bob-${namespace}` };
@@ -99,6 +101,7 @@ export const impersonationCases: readonly ConformanceCase[] = [
   },
   {
     name: 'to act as a service account is a right in its namespace',
+    needs: 'impersonation',
     run: async (target) =>
       inNamespace(target, async (namespace) => {
         const rules = [{ apiGroups: [''], resources: ['serviceaccounts'], verbs: ['impersonate'] }];

@@ -195,6 +195,7 @@ export const roleCases: readonly ConformanceCase[] = [
   },
   {
     name: 'a binding is for users, groups and service accounts; a service account may leave out its namespace',
+    needs: 'impersonation',
     run: async (target) =>
       inNamespace(target, async (namespace) => {
         const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }];
