@@ -24,6 +24,7 @@ export interface Front {
   /** Undefined without an OIDC issuer. */
   readonly issuerKeys: IssuerKeys | undefined;
   readonly files: readonly FollowedSource[];
+  readonly certificates: ListenerFiles['certificates'];
 }
 
 /** Whoever must know of changes. */
@@ -43,7 +44,7 @@ export async function openFront(
   onChange: FrontChanges,
 ): Promise<Front> {
   const follow = { intervalMs: options.reloadIntervalMs, log };
-  const { tls, clientCa, files } = await openListenerFiles(options, scope, {
+  const { tls, clientCa, files, certificates } = await openListenerFiles(options, scope, {
     ...follow,
     onChange: () => {
       onChange.tls();
@@ -74,6 +75,7 @@ export async function openFront(
     authorizer: policy === undefined ? leaveToClusters : new PolicyAuthorizer(policy),
     policy,
     issuerKeys: issuer?.keys,
+    certificates,
     files: [...files, ...[tokens, rules].filter((file) => file !== undefined), ...(issuer?.files ?? [])],
   };
 }

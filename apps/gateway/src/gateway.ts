@@ -13,7 +13,6 @@ import type { Authenticator } from './authentication/authenticator.ts';
 import type { Cluster } from './clusters/cluster.ts';
 import { execPolicyOf, openExecSources } from './clusters/credential-plugins.ts';
 import { ClusterRegistry } from './clusters/cluster-registry.ts';
-import { ExpiryWatch } from './clusters/expiry-watch.ts';
 import { KubeconfigSource } from './clusters/kubeconfig-source.ts';
 import { upstreamProxyOf } from './clusters/upstream-proxy.ts';
 import { openFront } from './front.ts';
@@ -23,6 +22,7 @@ import { AccessLog } from './observability/access-log.ts';
 import { CredentialCounts } from './observability/credential-counts.ts';
 import { debugRoutes } from './observability/debug-routes.ts';
 import { killSession } from './observability/debug-sessions.ts';
+import { ExpiryWatch } from './observability/expiry-watch.ts';
 import { GatewayMetrics } from './observability/gateway-metrics.ts';
 import { SessionCounts } from './observability/session-counts.ts';
 import { OpenExchanges } from './open-exchanges.ts';
@@ -240,7 +240,10 @@ async function openParts(
     });
     sources.push(scope.use(`kubeconfig ${path}`, source));
   }
-  const expiry = ExpiryWatch.start({ certificates: () => registry.certificates(), log });
+  const expiry = ExpiryWatch.start({
+    certificates: () => [...registry.certificates(), ...front.certificates()],
+    log,
+  });
   scope.use('expiry watch', expiry).look();
   const rooms = {
     guarded: !authenticator.on || options.tls === undefined,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger } from '@roundhouse/process';
-import { ExpiryWatch } from '../src/clusters/expiry-watch.ts';
-import type { WatchedCertificate } from '../src/clusters/expiry-watch.ts';
+import { ExpiryWatch } from '../src/observability/expiry-watch.ts';
+import type { WatchedCertificate } from '../src/observability/expiry-watch.ts';
 
 const day = 86_400_000;
 const start = Date.UTC(2026, 0, 1);

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { createLogger } from '@roundhouse/process';
 import { CertificateAuthority, until } from '@roundhouse/simulators';
 import type { Exchange } from '@roundhouse/simulators';
+import { Gateway } from '../src/index.ts';
 import { ask, open, statusIn } from './support/clients.ts';
 import { authority, openRig, replaced, written } from './support/gateway-rig.ts';
 import type { Rig, RigOptions } from './support/gateway-rig.ts';
@@ -235,4 +237,32 @@ test('a CA is replaced by another through a bundle of both, and nobody notices',
   done.abort();
   await asking;
   assert.deepEqual([...statuses], [200]);
+});
+
+test('so is the certificate that the gateway itself serves with', async (t) => {
+  const { folder, kubeconfig } = await openRig(t);
+  const ending = await authority.issue({
+    commonName: 'localhost',
+    usage: 'server',
+    notBefore: new Date(Date.now() - 10 * 86_400_000),
+    notAfter: new Date(Date.now() + 3_600_000),
+  });
+  const certFile = await written(folder, 'serving.crt', ending.certPem);
+  const keyFile = await written(folder, 'serving.key', ending.keyPem);
+  const lines: string[] = [];
+  await using gateway = await Gateway.open(
+    {
+      kubeconfigs: [kubeconfig],
+      listen: { port: 0 },
+      admin: { port: 0 },
+      tls: { certFile, keyFile },
+      limits: { drainTimeoutMs: 100 },
+    },
+    { logger: createLogger({ destination: { write: (line) => void lines.push(line) } }) },
+  );
+  assert.ok(gateway.url.startsWith('https:'));
+  const line = lines
+    .map((text) => JSON.parse(text))
+    .find(({ msg }) => msg === 'certificate expires very soon');
+  assert.deepEqual([line?.level, line?.source], ['warn', certFile]);
 });

@@ -4,9 +4,9 @@
  */
 
 import type { ContextResolution } from '@roundhouse/kubernetes';
+import type { WatchedCertificate } from '../observability/expiry-watch.ts';
 import { Cluster } from './cluster.ts';
 import type { ClusterOptions } from './cluster.ts';
-import type { WatchedCertificate } from './expiry-watch.ts';
 
 export interface NameConflict {
   readonly name: string;

@@ -3,6 +3,7 @@
 import type { Scope } from '@roundhouse/process';
 import { TlsMaterial } from '@roundhouse/transport';
 import { ClientCa } from '../authentication/client-ca.ts';
+import type { WatchedCertificate } from '../observability/expiry-watch.ts';
 import { FollowedFile } from '../followed-file.ts';
 import type { FollowedFileOptions, FollowedSource } from '../followed-file.ts';
 import type { GatewayOptions } from '../options.ts';
@@ -11,6 +12,7 @@ import type { FrontTls } from './front-listener.ts';
 interface Pair {
   readonly cert: Buffer;
   readonly key: Buffer;
+  readonly material: TlsMaterial;
 }
 
 export interface ListenerFiles {
@@ -18,6 +20,8 @@ export interface ListenerFiles {
   readonly tls: () => FrontTls | undefined;
   readonly clientCa: (() => ClientCa) | undefined;
   readonly files: readonly FollowedSource[];
+  /** What it shows itself by, as it is now. */
+  readonly certificates: () => readonly WatchedCertificate[];
 }
 
 /** @throws ERR_RH_FILE_UNUSABLE */
@@ -27,7 +31,7 @@ export async function openListenerFiles(
   follow: Pick<FollowedFileOptions<unknown>, 'intervalMs' | 'log'> & { readonly onChange: () => void },
 ): Promise<ListenerFiles> {
   if (tls === undefined) {
-    return { tls: () => undefined, clientCa: undefined, files: [] };
+    return { tls: () => undefined, clientCa: undefined, files: [], certificates: () => [] };
   }
   const pair = scope.use(
     'serving certificate',
@@ -38,17 +42,22 @@ export async function openListenerFiles(
       load: async (read) => {
         const [cert, key] = await Promise.all([read(tls.certFile), read(tls.keyFile)]);
         // Says whether the two belong together.
-        TlsMaterial.fromPem({ cert, key });
-        return { cert, key };
+        return { cert, key, material: TlsMaterial.fromPem({ cert, key }) };
       },
     }),
   );
   const ca =
     clientCaFile === undefined ? undefined : scope.use('client CA', await openClientCa(clientCaFile, follow));
   return {
-    tls: () => ({ ...pair.value, clientCa: ca?.value.pem }),
+    tls: () => ({ cert: pair.value.cert, key: pair.value.key, clientCa: ca?.value.pem }),
     clientCa: ca === undefined ? undefined : () => ca.value,
     files: ca === undefined ? [pair] : [pair, ca],
+    certificates: () => {
+      const { certExpiresAt: expiresAt, certValidFrom: validFrom } = pair.value.material;
+      return expiresAt === undefined || validFrom === undefined
+        ? []
+        : [{ fields: { source: tls.certFile }, expiresAt, validFrom }];
+    },
   };
 }
 

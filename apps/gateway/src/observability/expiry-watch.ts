@@ -7,7 +7,7 @@ import type { Logger } from '@roundhouse/process';
 
 /** A certificate in use, by what it is for. */
 export interface WatchedCertificate {
-  /** For people and for the log: a cluster and a part of its material. */
+  /** For people and for the log: a cluster and a part of its material, or the file of the listener. */
   readonly fields: Readonly<Record<string, string>>;
   readonly expiresAt: Date;
   readonly validFrom: Date;
