@@ -25,6 +25,12 @@ export interface ExchangeCarrier extends ExchangeOwner {
   resubmit(exchange: Exchange): void;
 }
 
+/** In whose name it is sent: the identity, as the exchange sees it. */
+export interface ExchangeParty extends ExchangeOwner {
+  /** It must be sent once more. True: that goes elsewhere now, and is done; the former certificate may be refused by now. */
+  takesOver(exchange: Exchange): boolean;
+}
+
 /** - `waiting`: no connection yet. - `sent`: on a connection. - `responding`: the head has come. - `settled`: over. */
 export type ExchangeState = 'waiting' | 'sent' | 'responding' | 'settled';
 
@@ -53,7 +59,7 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
   /** Set by the transport that carries it. */
   carrier: ExchangeCarrier | undefined;
   /** Set by the identity in whose name it is sent. */
-  identity: ExchangeOwner | undefined;
+  identity: ExchangeParty | undefined;
   /** Set by the transport: bounds the wait for a connection. */
   waitTimer: Timer | undefined;
   readonly #handler: ResponseHandler;
@@ -199,7 +205,9 @@ export class Exchange implements AttemptSink, Dispatcher.DispatchController {
     }
     if (this.#mayReplay(error, untouched)) {
       this.#state = 'waiting';
-      this.carrier?.resubmit(this);
+      if (this.identity?.takesOver(this) !== true) {
+        this.carrier?.resubmit(this);
+      }
       return;
     }
     this.fail(this.#asStale(error));

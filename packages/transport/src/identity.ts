@@ -10,7 +10,7 @@ import { Drain } from './drain.ts';
 import { Endpoint } from './endpoint.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import { RoundhouseError, TransportError } from './errors.ts';
-import type { Exchange, ExchangeOwner } from './exchange.ts';
+import type { Exchange, ExchangeParty } from './exchange.ts';
 import type { TransportSnapshot } from './inspect.ts';
 import type { Limits } from './limits.ts';
 import type { MaterialFollower, MaterialSource } from './material/material-source.ts';
@@ -45,7 +45,7 @@ export interface IdentityCloseOptions {
   readonly reason?: Error | undefined;
 }
 
-export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
+export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
   readonly name: string;
   /** For undici's `fetch` and `request`; refuses any other origin than its own. */
   readonly dispatcher: Dispatcher;
@@ -185,6 +185,24 @@ export class Identity implements AsyncDisposable, ExchangeOwner, UpgradeOwner {
   exchangeSettled(exchange: Exchange): void {
     this.#exchanges.delete(exchange);
     this.#ended(exchange);
+  }
+
+  takesOver(exchange: Exchange): boolean {
+    const { carrier } = exchange;
+    const endpoint = this.#endpoint;
+    if (
+      endpoint === undefined ||
+      !(carrier instanceof Transport) ||
+      carrier.endpoint.key === endpoint.key ||
+      !carrier.withdraw(exchange)
+    ) {
+      return false;
+    }
+    for (const drain of this.#drains) {
+      drain.ended(exchange);
+    }
+    this.#pool.submit(exchange, endpoint);
+    return true;
   }
 
   upgradeEnded(upgrade: Upgrade): void {

@@ -151,6 +151,39 @@ describe('upgraded connections after a rotation', () => {
   });
 });
 
+describe('BB-15: a request that must be sent once more after a rotation', () => {
+  test('goes where new ones go, and not over a new connection of the former generation', async () => {
+    const held = Promise.withResolvers<void>();
+    const rotated = Promise.withResolvers<void>();
+    await using old = await RecordingServer.listen({
+      handle: async (exchange) => {
+        if (exchange.request.path === '/held') {
+          held.resolve();
+          await rotated.promise;
+          exchange.connection.reset();
+        } else {
+          await exchange.respond({ body: 'old' });
+        }
+      },
+    });
+    await using next = await RecordingServer.listen({
+      handle: (exchange) => exchange.respond({ body: 'new' }),
+    });
+    await using pool = new TransportPool();
+    const identity = pool.identity('cluster', Endpoint.from({ url: old.url }));
+    // So that the next one goes over a connection that is kept.
+    assert.equal(await Call.text(identity), 'old');
+    const call = Call.start(identity, { path: '/held' });
+    await held.promise;
+    identity.rotate(Endpoint.from({ url: next.url }));
+    rotated.resolve();
+    await call.ended;
+    assert.equal(call.body, 'new');
+    assert.deepEqual([old.accepted, old.requests.length, next.requests.length], [1, 2, 1]);
+    await until(() => pool.inspect().totals.draining === 0, 'nothing drains');
+  });
+});
+
 describe('W6: nobody who asks anew', () => {
   test('waits for connections of the old that do not close', async () => {
     await using server = await listen();
