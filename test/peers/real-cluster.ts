@@ -41,6 +41,9 @@ export class RealCluster implements AsyncDisposable {
   readonly fetch: ReturnType<typeof httpsFetch>;
   readonly #etcdUrl: string;
   readonly #resources: AsyncDisposableStack;
+  #apiserver: ServerProcess | undefined;
+  /** Starts one on the same port, with the same content. */
+  #startApiserver: (() => Promise<ServerProcess>) | undefined;
 
   private constructor(
     parts: Pick<RealCluster, 'url' | 'authority' | 'adminToken'> & { readonly etcdUrl: string },
@@ -70,13 +73,25 @@ export class RealCluster implements AsyncDisposable {
       );
       resources.use(await startEtcd(folder, etcdUrl, `http://${loopback}:${peerPort}`));
       const files = await writeFiles(folder, cluster, options.users ?? {});
-      resources.use(await startApiserver(cluster, files, { port, etcdUrl, ...options }));
+      cluster.#startApiserver = async () => startApiserver(cluster, files, { port, etcdUrl, ...options });
+      resources.defer(async () => cluster.killApiserver());
+      await cluster.startApiserver();
       if (controllers) resources.use(await startControllers(cluster, files));
       return cluster;
     } catch (error) {
       await resources.disposeAsync();
       throw error;
     }
+  }
+
+  /** Resolves once it serves again. What it served before is in etcd, and nothing of it in its memory. */
+  async startApiserver(): Promise<void> {
+    this.#apiserver = await this.#startApiserver?.();
+  }
+
+  /** As a machine ends that loses its power. */
+  async killApiserver(): Promise<void> {
+    await this.#apiserver?.kill('SIGKILL');
   }
 
   /** As the admin. */
