@@ -7,7 +7,7 @@ import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CertificateAuthority } from '@roundhouse/simulators';
-import { freePorts } from './free-ports.ts';
+import { withFreePorts } from './free-ports.ts';
 import { obtainGoProgram } from './obtain-go-program.ts';
 import type { GoProgram } from './obtain-go-program.ts';
 import { ServerProcess } from './server-process.ts';
@@ -71,11 +71,23 @@ export class KonnectivityPair implements AsyncDisposable {
 
   /** Resolves when an agent is connected. The programs have to be obtainable. */
   static async start(options: KonnectivityPairOptions = {}): Promise<KonnectivityPair> {
+    return withFreePorts(6, async (ports) => KonnectivityPair.#startOn(ports, options));
+  }
+
+  static async #startOn(
+    [
+      client = 0,
+      agent = 0,
+      serverHealth = 0,
+      serverAdmin = 0,
+      agentHealth = 0,
+      agentAdmin = 0,
+    ]: readonly number[],
+    options: KonnectivityPairOptions,
+  ): Promise<KonnectivityPair> {
     const resources = new AsyncDisposableStack();
     try {
       const folder = resources.use(await mkdtempDisposable(path.join(tmpdir(), 'roundhouse-tunnel-'))).path;
-      const [client = 0, agent = 0, serverHealth = 0, serverAdmin = 0, agentHealth = 0, agentAdmin = 0] =
-        await freePorts(6);
       const ports = { client, agent, serverHealth, serverAdmin, agentHealth, agentAdmin };
       const authority = await CertificateAuthority.create({ name: 'konnectivity clients' });
       const files = await writeFiles(folder, authority);

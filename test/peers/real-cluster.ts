@@ -8,7 +8,7 @@ import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CertificateAuthority } from '@roundhouse/simulators';
-import { freePorts } from './free-ports.ts';
+import { withFreePorts } from './free-ports.ts';
 import { httpsFetch } from './https-fetch.ts';
 import { kubeconfigOf } from './kubeconfig-of.ts';
 import { obtainGoProgram } from './obtain-go-program.ts';
@@ -59,12 +59,18 @@ export class RealCluster implements AsyncDisposable {
 
   /** Resolves once it serves, within some ten seconds. The programs have to be obtainable. */
   static async start(options: RealClusterOptions = {}): Promise<RealCluster> {
+    return withFreePorts(4, async (ports) => RealCluster.#startOn(ports, options));
+  }
+
+  static async #startOn(
+    [etcdPort = 0, peerPort = 0, port = 0, controllersPort = 0]: readonly number[],
+    options: RealClusterOptions,
+  ): Promise<RealCluster> {
     const { controllers = false } = options;
     const resources = new AsyncDisposableStack();
     try {
       const folder = resources.use(await mkdtempDisposable(path.join(tmpdir(), 'roundhouse-cluster-'))).path;
       const authority = await CertificateAuthority.create({ name: 'real cluster' });
-      const [etcdPort = 0, peerPort = 0, port = 0] = await freePorts(3);
       const etcdUrl = `http://${loopback}:${etcdPort}`;
       const adminToken = crypto.randomUUID();
       const cluster = new RealCluster(
@@ -76,7 +82,7 @@ export class RealCluster implements AsyncDisposable {
       cluster.#startApiserver = async () => startApiserver(cluster, files, { port, etcdUrl, ...options });
       resources.defer(async () => cluster.killApiserver());
       await cluster.startApiserver();
-      if (controllers) resources.use(await startControllers(cluster, files));
+      if (controllers) resources.use(await startControllers(cluster, files, controllersPort));
       return cluster;
     } catch (error) {
       await resources.disposeAsync();
@@ -236,8 +242,11 @@ async function startApiserver(
   });
 }
 
-async function startControllers(cluster: RealCluster, files: ClusterFiles): Promise<ServerProcess> {
-  const [port = 0] = await freePorts(1);
+async function startControllers(
+  cluster: RealCluster,
+  files: ClusterFiles,
+  port: number,
+): Promise<ServerProcess> {
   const args = [
     `--kubeconfig=${files.adminKubeconfig}`,
     `--authentication-kubeconfig=${files.adminKubeconfig}`,

@@ -67,7 +67,7 @@ suite('real konnectivity under the Go client', { skip: skip ?? false }, () => {
   test('every byte goes both ways', async () => {
     const payload = randomBytes(bulkBytes);
     const source = await listen(
-      createServer((socket) => socket.on('error', () => {}).end(payload)),
+      createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(payload))),
       resources,
     );
     const download = await runTunnelClient(pair, { target: source, mode: 'download' });

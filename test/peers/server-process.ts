@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { PortTaken } from './free-ports.ts';
 import { LineQueue } from './line-queue.ts';
 
 const readyTimeoutMs = 60_000;
@@ -67,11 +68,16 @@ export class ServerProcess implements AsyncDisposable {
     await this.kill('SIGKILL');
   }
 
+  #ended(): Error {
+    const said = this.recentLines.join('\n');
+    const message = `${this.name} ended before it served:\n${said}`;
+    return said.includes('address already in use') ? new PortTaken(message) : new Error(message);
+  }
+
   async #untilReady(isReady: () => Promise<boolean>): Promise<void> {
     const end = performance.now() + readyTimeoutMs;
     while (performance.now() < end) {
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null)
-        throw new Error(`${this.name} ended before it served:\n${this.recentLines.join('\n')}`);
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) throw this.#ended();
       if (await isReady().catch(() => false)) return;
       await delay(retryMs);
     }

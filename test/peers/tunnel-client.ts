@@ -10,7 +10,7 @@ const timeoutMs = 120_000;
 export interface TunnelClientRun {
   /** `host:port` that the agent dials. */
   readonly target: string;
-  /** GET / so often, each over a tunnel of its own; read to the end; or write, and read a digest in hexadecimal. */
+  /** GET / so often, each over a tunnel of its own; write one byte and read to the end; or write, and read a digest in hexadecimal. */
   readonly mode: 'requests' | 'download' | 'upload';
   /** Requests in all. Default 1. */
   readonly count?: number;
