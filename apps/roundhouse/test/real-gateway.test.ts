@@ -116,7 +116,7 @@ suite('against a real gateway', () => {
     );
     assert.equal(reached.length, 1);
     const { stdout } = await runCaptured(['transports', '--admin', admin]);
-    assert.match(stdout, /^\w{12} +https:\/\/127\.0\.0\.1:\d+ +alpha +http\/1\.1 +open /m);
+    assert.match(stdout, /^\w{12} +https:\/\/127\.0\.0\.1:\d+ +alpha +1 +http\/1\.1 +open /m);
     assert.ok(!JSON.stringify(await list('transports')).includes(token));
   });
 
