@@ -14,7 +14,7 @@ test('W17: the admin listener shows clusters, transports and metrics, with numbe
         'client-certificate-data': base64(adminCertificate.certPem),
         'client-key-data': base64(adminCertificate.keyPem),
       }),
-      broken: contextFor(server, { exec: { command: 'x' } }),
+      broken: contextFor(server, { 'auth-provider': { name: 'x' } }),
     }),
     handle: async (exchange) => {
       if (!exchange.request.path.includes('watch')) return exchange.respond({ body: 'hello' });

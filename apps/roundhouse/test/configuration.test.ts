@@ -34,7 +34,7 @@ suite('the configuration file', () => {
   }
 
   const good =
-    'kubeconfigs: [clusters.yaml]\ntokenFile: tokens.csv\nlimits:\n  maxIdle: 7\n  maxTransports: 2000\n';
+    'kubeconfigs: [clusters.yaml]\ntokenFile: tokens.csv\nlimits:\n  maxIdle: 7\n  maxTransports: 9000\n';
 
   test('defaults < file < environment < flags, and each value says where it comes from', async () => {
     const path = await file(`${good}logLevel: warn\n`);
@@ -48,7 +48,7 @@ suite('the configuration file', () => {
     for (const line of [
       /^ {2}maxIdle: 9 # flag --max-idle$/m,
       /^logLevel: error # env ROUNDHOUSE_GATEWAY_LOG_LEVEL$/m,
-      new RegExp(`^ {2}maxTransports: 2000 # ${path}:5$`, 'm'),
+      new RegExp(`^ {2}maxTransports: 9000 # ${path}:5$`, 'm'),
       new RegExp(`^tokenFile: ${folder}/tokens\\.csv # ${path}:2$`, 'm'),
       new RegExp(`^kubeconfigs: \\[ "?${folder}/clusters\\.yaml"? \\] # ${path}:1$`, 'm'),
       /^ {2}maxWaitMs: 10000 # default$/m,
@@ -119,7 +119,7 @@ suite('the configuration file', () => {
     const path = await file(good);
     const { exitCode, stdout, stderr } = await runCaptured(['gateway', '--config', path, '--check']);
     assert.deepEqual({ exitCode, stdout }, { exitCode: 0, stdout: '' });
-    assert.match(stderr, /^beta would not be served: .*exec credentials/m);
+    assert.match(stderr, /^beta would not be served: .*the apiVersion of its exec/m);
     assert.match(stderr, /The configuration is good; 1 clusters would be served\./);
     assert.doesNotMatch(stderr, /planted/);
     for (const [more, says] of [
