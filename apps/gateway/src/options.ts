@@ -125,7 +125,9 @@ export const gatewayFieldsSchema = z.strictObject({
         .describe('longest watch, where it does not say itself how long it wants to last'),
       drainTimeoutMs: ms
         .default(proxy.drainTimeoutMs)
-        .describe('at the end of the process: what is under way may go on for so long'),
+        .describe(
+          'at the end of the process, and when the address or the certificates of a cluster change: what is under way may go on for so long',
+        ),
       requestTimeoutMs: ms
         .default(proxy.requestTimeoutMs)
         .describe('longest short request, from its head to the end of its answer'),

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { RecordingServer } from '@roundhouse/simulators';
+import { CertificateAuthority, RecordingServer } from '@roundhouse/simulators';
 import type { HttpProtocol } from '@roundhouse/simulators';
+import { MaterialFolder } from './rig/material-folder.ts';
 import { endsWithNothingOpen } from './rig/open-handles.ts';
 import { run } from './rig/programs.ts';
 
@@ -25,6 +26,22 @@ const get = `
 const soonMs = 5_000;
 
 describe('a process that has done its work', () => {
+  test('is not held by files that are followed, though nobody has closed anything', async (t) => {
+    const folder = await MaterialFolder.create(t);
+    const authority = await CertificateAuthority.create();
+    const serving = await authority.issue({ commonName: 'server', usage: 'server' });
+    await folder.write({ ca: authority.certificatePem });
+    await using server = await RecordingServer.listen({ tls: serving });
+    const ran = await run(`${get}
+      import { MaterialSource } from '@roundhouse/transport';
+      const pool = new TransportPool({ limits: { maxIdlePerHost: 0 } });
+      const material = MaterialSource.fromFiles({ caFile: '${folder.caFile}' });
+      console.log(await get(pool.identity('cluster', { url: '${server.url}', material })));
+    `);
+    assert.deepEqual([ran.code, ran.stdout, ran.stderr], [0, 'ok\n', '']);
+    assert.ok(ran.exitedAfterMs < soonMs, `${ran.exitedAfterMs} ms`);
+  });
+
   test('BB-09: exits by itself after 1,000 transports were made and disposed of', async () => {
     await using server = await RecordingServer.listen();
     const ran = await run(`${get}
