@@ -1,0 +1,16 @@
+export type { Clock, Timer } from './clock.ts';
+export type { TunnelTarget } from './dial-target.ts';
+export { TunnelError, tunnelErrors } from './errors.ts';
+export type { DialFailureReason, TunnelErrorCode, TunnelErrorEntry, TunnelRetry } from './errors.ts';
+export type { TunnelSnapshot } from './inspect.ts';
+export { tunnelLimits } from './limits.ts';
+export type { TunnelLimits } from './limits.ts';
+export type { TunnelMetric, TunnelSample } from './metrics.ts';
+export type { TunnelTls, TunnelTlsMaterial } from './server-address.ts';
+export type { SessionSnapshot } from './session/shared-session.ts';
+export type { ServerSnapshot } from './session/proxy-server.ts';
+export type { Resolve } from './session/proxy-servers.ts';
+export type { TargetSnapshot } from './target-places.ts';
+export type { Tunnel } from './tunnel.ts';
+export { TunnelDialer } from './tunnel-dialer.ts';
+export type { TunnelCloseOptions, TunnelDialOptions, TunnelDialerOptions } from './tunnel-dialer.ts';
