@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { KubernetesError } from '@roundhouse/kubernetes';
 import { createLogger, ProcessError } from '@roundhouse/process';
@@ -169,7 +169,7 @@ test('W11: a cluster that moves is asked at its new place, and what runs at the 
   await rig.waitForLog(({ msg }) => msg === 'kubeconfig read');
   assert.equal((await ask(rig.gateway.url, path)).body, 'second');
   assert.equal(rig.gateway.clusters[0]?.generation, 2);
-  const events = (await text(watching)).trimEnd().split('\n');
+  const events = (await textOf(watching)).trimEnd().split('\n');
   assert.ok(performance.now() - started < 2_000);
   const { type, object } = JSON.parse(events.at(-1)!);
   assert.deepEqual([type, object.details.causes[0].reason], ['ERROR', 'ERR_RH_IDENTITY_CLOSED']);
