@@ -94,6 +94,13 @@ export const kubernetesErrors = {
     retry: 'never',
     httpStatus: 503,
   },
+  ERR_RH_SECRET_UNUSABLE: {
+    summary: 'A Secret that a credential or a certificate comes from is not there, or does not have it.',
+    remedy:
+      'Create or complete the Secret, or allow this program to get, list and watch it; what was good last stays in use.',
+    retry: 'after',
+    httpStatus: 503,
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type KubernetesErrorCode = keyof typeof kubernetesErrors;

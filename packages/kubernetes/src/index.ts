@@ -57,6 +57,10 @@ export type {
   KubeconfigExec,
   KubeconfigUser,
 } from './kubeconfig.ts';
+export { secretBytes, secrets } from './secret/secret.ts';
+export type { Secret } from './secret/secret.ts';
+export { SecretSource } from './secret/secret-source.ts';
+export type { SecretKeys, SecretSourceOptions } from './secret/secret-source.ts';
 export { failureStatus } from './status.ts';
 export type { Status, StatusCause, StatusFacts } from './status.ts';
 export type { BookmarkEvent, ObjectEvent, WatchEvent } from './watch/watch-event.ts';
