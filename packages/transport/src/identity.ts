@@ -55,7 +55,7 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
   /** Of the present source, once it was asked. */
   #follower: MaterialFollower | undefined;
   /** Resolves when the followers of former sources are gone. */
-  #unfollowed: Promise<unknown> = Promise.resolve();
+  #unfollowed: Promise<void> = Promise.resolve();
   /** What it points at: what the source gave last. */
   #endpoint: Endpoint | undefined;
   /** Whether the present source has given it. Until then nothing new is sent, and what is under way stays. */
@@ -308,7 +308,9 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
 
   #unfollow(follower: MaterialFollower | undefined): void {
     if (follower !== undefined) {
-      this.#unfollowed = Promise.all([this.#unfollowed, follower[Symbol.asyncDispose]()]);
+      const former = this.#unfollowed;
+      // Nothing of those before is kept.
+      this.#unfollowed = follower[Symbol.asyncDispose]().then(() => former);
     }
   }
 
