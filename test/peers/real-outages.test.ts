@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Informer, KubeClient, asItCame } from '@roundhouse/kubernetes';
 import type { ResourceType } from '@roundhouse/kubernetes';
 import { Relay, until } from '@roundhouse/simulators';
@@ -11,6 +10,7 @@ import { obtainKubectl } from './obtain-kubectl.ts';
 import { whyNoGoPrograms } from './obtain-go-program.ts';
 import { programsOf, RealCluster } from './real-cluster.ts';
 import { RealStage, stageOptions } from './real-stage.ts';
+import { untilTrue } from './until-true.ts';
 
 const path = '/api/v1/namespaces/default/configmaps';
 const configMaps: ResourceType = {
@@ -33,15 +33,6 @@ async function tell(cluster: RealCluster, method: string, target: string, body?:
   const answer = await cluster.request(method, target, body);
   const text = await answer.text();
   assert.ok(answer.ok, `${method} ${target}: ${answer.status} ${text}`);
-}
-
-/** Goes on asking until it is answered: 2 s are promised, and a busy machine has four times as long. */
-async function untilServed(attempt: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 8_000;
-  while (!(await attempt())) {
-    assert.ok(performance.now() < end, 'it is not served after 8 s');
-    await delay(50);
-  }
 }
 
 const skip = await whyNoGoPrograms([...new Set([...programsOf(), ...programsOf(stageOptions)])]);
@@ -112,6 +103,7 @@ suite('a real kube-apiserver that dies', { skip: skip ?? false }, () => {
         /^Error from server \((?:BadGateway|ServiceUnavailable)\): ERR_RH_/,
       );
     await stage.cluster.startApiserver();
-    await untilServed(async () => (await admin.try('get configmap before')).code === 0);
+    // 2 s are promised, and a busy machine has four times as long.
+    await untilTrue(async () => (await admin.try('get configmap before')).code === 0, 'an answer', 8_000);
   });
 });

@@ -8,12 +8,12 @@ import { createHash, randomFillSync } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { kubectlMinors, obtainKubectl } from './obtain-kubectl.ts';
 import { whyNoGoPrograms } from './obtain-go-program.ts';
 import { programsOf } from './real-cluster.ts';
 import { RealStage, stageOptions } from './real-stage.ts';
 import type { Person } from './real-stage.ts';
+import { untilTrue } from './until-true.ts';
 
 const skip = await whyNoGoPrograms(programsOf(stageOptions));
 const copiedBytes = 20 * 1024 * 1024;
@@ -94,11 +94,7 @@ describe('sessions of kubectl through the gateway and a real kube-apiserver', { 
         });
 
         test('nothing is left open at the kubelet when they have ended', async () => {
-          const end = performance.now() + 10_000;
-          while (stage.kubelet.open > 0) {
-            assert.ok(performance.now() < end, `${stage.kubelet.open} connections are still open`);
-            await delay(50);
-          }
+          await untilTrue(async () => stage.kubelet.open === 0, 'all have ended');
         });
       });
     }
