@@ -101,6 +101,13 @@ export const kubernetesErrors = {
     retry: 'after',
     httpStatus: 503,
   },
+  ERR_RH_LEASE_INVALID: {
+    summary: 'An election of a leader was asked for in a way in which two could lead.',
+    remedy:
+      'Give each process an identity of its own, and times of which each is longer than the one before: intervalMs, renewLimitMs, leaseMs.',
+    retry: 'never',
+    httpStatus: 500,
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type KubernetesErrorCode = keyof typeof kubernetesErrors;

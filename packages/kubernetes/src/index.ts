@@ -57,6 +57,8 @@ export type {
   KubeconfigExec,
   KubeconfigUser,
 } from './kubeconfig.ts';
+export { LeaderElection } from './lease/leader-election.ts';
+export type { LeaderElectionOptions } from './lease/leader-election.ts';
 export { WorkQueue } from './queue/work-queue.ts';
 export type { WorkOutcome, WorkQueueOptions, WorkQueueSnapshot } from './queue/work-queue.ts';
 export { secretBytes, secrets } from './secret/secret.ts';
