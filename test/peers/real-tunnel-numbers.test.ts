@@ -161,3 +161,35 @@ suite('numbers of tunnels through real konnectivity', { skip: skip ?? false }, (
     });
   }
 });
+
+test(
+  'dials by HTTP CONNECT that are given up leave nothing, although the server forgets whom it does not reach',
+  { skip: skip ?? false },
+  async () => {
+    await using resources = new AsyncDisposableStack();
+    const pair = resources.use(await KonnectivityPair.start({ mode: 'http-connect', unixSocket: true }));
+    const tunnels = resources.use(
+      new TunnelDialer({ mode: 'http-connect', servers: [`unix:${pair.socketPath}`] }),
+    );
+    const target = await listenFor(
+      createServer((socket) => socket.on('error', () => {}).resume()),
+      resources,
+    );
+    for (let round = 0; round < 20; round += 1) {
+      const abort = new AbortController();
+      const dials = Array.from({ length: 50 }, async () => tunnels.dial(target, { signal: abort.signal }));
+      setImmediate(() => abort.abort());
+      for (const dial of await Promise.allSettled(dials))
+        if (dial.status === 'fulfilled') dial.value.destroy();
+    }
+    await untilTrue(
+      async () =>
+        (await pair.serverMetric('http_connections')) === 0 &&
+        (await pair.serverMetric('pending_backend_dials')) === 0 &&
+        (await pair.agentMetric('open_endpoint_connections')) === 0,
+      'nothing is open at server and agent',
+    );
+    const { dialing, open, closing } = tunnels.inspect();
+    assert.deepEqual([dialing, open, closing], [0, 0, 0]);
+  },
+);

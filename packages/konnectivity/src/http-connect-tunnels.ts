@@ -16,8 +16,8 @@ import type { TunnelNumbers, Way, WayOptions } from './way.ts';
 export class HttpConnectTunnels implements Way {
   readonly #options: WayOptions;
   readonly #servers: ProxyServers;
-  /** Each leaves when it is closed; bounded by `maxTunnels`. The value tells whether it is one already. */
-  readonly #sockets = new Map<Socket, 'dialing' | 'open'>();
+  /** Each leaves when it is closed; bounded by `maxTunnels`. The value tells whether it is one already, or is given up. */
+  readonly #sockets = new Map<Socket, 'dialing' | 'open' | 'closing'>();
 
   constructor(options: WayOptions) {
     const { identity, resolve, clock, limits, counts, onChange } = options;
@@ -95,7 +95,11 @@ export class HttpConnectTunnels implements Way {
     try {
       await askConnect(socket, nameOf(target), name, signal);
     } catch (error) {
-      socket.destroy();
+      if (signal.aborted) {
+        this.#linger(socket);
+      } else {
+        socket.destroy();
+      }
       throw error;
     }
     this.#sockets.set(socket, 'open');
@@ -107,5 +111,24 @@ export class HttpConnectTunnels implements Way {
       );
     }
     return socket;
+  }
+  /**
+   * The answer is waited for although nobody wants it: of a client that leaves before it, a real proxy-server (v0.36.0) forgets the
+   * connection that the agent has made, which then stays for ever.
+   */
+  #linger(socket: Socket): void {
+    if (socket.destroyed) {
+      return;
+    }
+    const { clock, limits } = this.#options;
+    this.#sockets.set(socket, 'closing');
+    const timer = clock.setTimeout(() => socket.destroy(), limits.lingerTimeoutMs);
+    socket.once('close', () => timer.cancel());
+    socket.on('readable', () => {
+      if (socket.readableLength > 0 || socket.readableEnded) {
+        socket.destroy();
+      }
+    });
+    socket.once('end', () => socket.destroy());
   }
 }
