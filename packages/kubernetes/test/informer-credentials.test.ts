@@ -7,15 +7,21 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { ManualClock, ResourceBaseline, turns, until } from '@roundhouse/simulators';
 import type { RecordedRequest } from '@roundhouse/simulators';
+import { Endpoint } from '@roundhouse/transport';
 import { Informer, KubernetesError, PresentCredential, TokenFile } from '../src/index.ts';
-import type { CredentialSource } from '../src/index.ts';
-import { Cluster, configMaps } from './rig/cluster.ts';
+import type { CredentialSource, KubeObject } from '../src/index.ts';
+import { Cluster, anotherAdmin, configMaps } from './rig/cluster.ts';
 import { TokenSource } from './rig/token-source.ts';
 
 const admin = { username: 'admin', groups: ['system:masters'] };
 
 const tokenOf = (request: RecordedRequest): string | undefined =>
   request.headerValues('authorization')[0]?.replace(/^Bearer /, '');
+
+const isCalled =
+  (name: string) =>
+  ({ metadata }: KubeObject): boolean =>
+    metadata.name === name;
 
 function open(cluster: Cluster, count: number): readonly Informer[] {
   return Array.from({ length: count }, () => Informer.open(cluster.client, configMaps));
@@ -85,6 +91,28 @@ test('BB-06: after each of 20 rotations 10 informers are told 401 at most once e
   assert.equal(refused.hits, before);
   assert.equal(credential.renewals, rotations);
   assert.equal(openWatches(cluster).length, count);
+  await close(informers);
+});
+
+test('BB-06: after each rotation of a client certificate all informers watch on with the new one, and list nothing anew', async () => {
+  await using _baseline = ResourceBaseline.take();
+  const count = 10;
+  await using cluster = await Cluster.open({ limits: { drainTimeoutMs: 50, drainSpreadMs: 0 } });
+  const informers = open(cluster, count);
+  const shown = (): readonly (string | undefined)[] =>
+    cluster.apiserver.requests
+      .filter((request) => request.path.includes('watch=true') && request.outcome === 'pending')
+      .map((request) => request.connection.tls?.clientCommonName);
+  await until(() => shown().length === count, 'all watch');
+  for (const name of ['second', 'third', 'fourth']) {
+    const material = await anotherAdmin(name);
+    cluster.identity.rotate(Endpoint.from({ url: cluster.apiserver.url, material }));
+    await until(() => shown().length === count && shown().every((other) => other === name), name);
+    cluster.put(name);
+    await until(() => informers.every((informer) => informer.list().some(isCalled(name))), 'all are told');
+  }
+  assert.ok(informers.every((informer) => informer.inspect().lists === 1));
+  await until(() => cluster.apiserver.open === 1, 'nothing of the former certificates is open');
   await close(informers);
 });
 

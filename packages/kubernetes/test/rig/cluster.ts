@@ -24,6 +24,12 @@ export const configMaps: ResourceType = {
   read: asItCame,
 };
 
+/** As the rig's servers see an administrator who shows another certificate than the last one. */
+export async function anotherAdmin(commonName: string): Promise<TlsMaterial> {
+  const pair = await authority.issue({ commonName, organizations: ['system:masters'], usage: 'client' });
+  return TlsMaterial.fromPem({ ca: authority.certificatePem, cert: pair.certPem, key: pair.keyPem });
+}
+
 /** Trusts the authority of the rig's servers and shows the certificate of an administrator, unless told to show none. */
 export function endpointOf(url: string, who: 'admin' | 'nobody' = 'admin'): Endpoint {
   const material = TlsMaterial.fromPem({
