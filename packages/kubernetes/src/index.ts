@@ -57,6 +57,8 @@ export type {
   KubeconfigExec,
   KubeconfigUser,
 } from './kubeconfig.ts';
+export { EventRecorder } from './events/event-recorder.ts';
+export type { EventNote, EventRecorderOptions } from './events/event-recorder.ts';
 export { LeaderElection } from './lease/leader-election.ts';
 export type { LeaderElectionOptions } from './lease/leader-election.ts';
 export { WorkQueue } from './queue/work-queue.ts';
