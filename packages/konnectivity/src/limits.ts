@@ -46,7 +46,7 @@ export interface TunnelLimits {
 export const tunnelLimits: TunnelLimits = {
   maxTunnels: 5_000,
   maxTunnelsPerTarget: 1_000,
-  maxDialsPerTarget: 100,
+  maxDialsPerTarget: 250,
   maxTunnelsPerSession: 1_000,
   dialTimeoutMs: 10_000,
   closeTimeoutMs: 10_000,
