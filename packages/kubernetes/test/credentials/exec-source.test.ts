@@ -152,7 +152,7 @@ suite('its end', () => {
     // Nobody has asked for that one.
     rig.folder.write('answer', execCredential({ token: 't2' }));
     rig.clock.advance(600_000);
-    assert.equal(rig.folder.runs, 2);
+    assert.deepEqual([rig.folder.runs, rig.sources.running], [2, 0]);
     assert.equal(source.present(), undefined);
     assert.equal(await authorizationOf(source), 'Bearer t2');
   });
@@ -195,6 +195,7 @@ suite('a credential that a cluster refuses', () => {
     assert.equal(source.present()?.authorization, 'Bearer t1');
     assert.equal(rig.folder.runs, 2);
     // Who comes late with the old one has the new one already.
+    rig.clock.advance(3_600_000);
     await source.renew(refused);
     assert.equal(rig.folder.runs, 2);
   });
@@ -389,6 +390,18 @@ suite('a plugin that does not end', () => {
     await until(() => rig.clock.pending === 3, 'the end of the plugin itself');
     rig.clock.advance(1_000);
     assert.equal(await waiting, 'Bearer t0');
+    await until(() => runningInGroup(group).length === 0, 'nothing of the group');
+  });
+
+  test('is not one that has ended and left something behind quietly: that is killed at once', async (t) => {
+    const rig = await openRig(t);
+    rig.folder.write('answer', execCredential({ token: 't0' }));
+    const source = rig.open(
+      rig.folder.script('plugin', 'sleep 600 > "$D/log" & echo "$$" > "$D/group"; cat "$D/answer"'),
+    );
+    assert.equal(await authorizationOf(source), 'Bearer t0');
+    const group = Number(rig.folder.read('group'));
+    assert.ok(group > 1);
     await until(() => runningInGroup(group).length === 0, 'nothing of the group');
   });
 

@@ -46,6 +46,7 @@ test('contexts that mean the same plugin have one credential and one run, and ea
   );
   await Promise.all(used.slice(1).map((source) => source[Symbol.asyncDispose]()));
   assert.equal(used[0]?.present()?.authorization, 'Bearer t0');
+  assert.equal(rig.sources.size, 1);
   await used[0]?.[Symbol.asyncDispose]();
   assert.equal(rig.sources.size, 0);
 });
