@@ -19,7 +19,6 @@ export interface PromisedGroup {
   readonly promises: readonly Promised[];
 }
 
-const notYet = 'No test has its name yet.';
 const tunnels = 'Comes with tunnels.';
 const aggregated = 'Comes with the aggregated API.';
 const operator = 'Comes with the operator.';
@@ -48,13 +47,11 @@ const fieldReports: PromisedGroup = {
       id: 'BB-05',
       holds: 'A rotation replaces; however many there were, one generation is left.',
       report: 'https://github.com/kyma-project/lifecycle-manager/pull/2216',
-      open: notYet,
     },
     {
       id: 'BB-06',
       holds: 'After a rotation watches go on with the new credential, none with the old one.',
       report: 'https://github.com/kubernetes-sigs/cluster-api/issues/9542',
-      open: notYet,
     },
     {
       id: 'BB-08',
@@ -85,25 +82,21 @@ const fieldReports: PromisedGroup = {
       id: 'BB-14',
       holds: 'Every kind of request shows the new certificate, logs and exec alike.',
       report: 'https://github.com/kubernetes/kubernetes/issues/114588',
-      open: notYet,
     },
     {
       id: 'BB-15',
       holds: 'A CA that is replaced is in use without a restart.',
       report: 'https://github.com/kubernetes/kubernetes/issues/119483',
-      open: notYet,
     },
     {
       id: 'BB-16',
       holds: 'A certificate whose key has not come yet is not used.',
       report: 'https://github.com/cloudflare/certinel/issues/14',
-      open: notYet,
     },
     {
       id: 'BB-17',
       holds: 'A change between the first read and the first look at the folder is not missed.',
       report: 'https://github.com/notaryproject/ratify/issues/993',
-      open: notYet,
     },
     {
       id: 'BB-19',
@@ -120,13 +113,11 @@ const fieldReports: PromisedGroup = {
       id: 'BB-21',
       holds: 'A wave of 401s on all watches is got over, without a deadlock and without a storm.',
       report: 'https://github.com/argoproj/argo-cd/issues/28928',
-      open: notYet,
     },
     {
       id: 'BB-22',
       holds: 'A credential plugin that fails is run seldom, and leaves no process.',
       report: 'https://github.com/kubernetes/kubectl/issues/1492',
-      open: notYet,
     },
     {
       id: 'BB-23',
@@ -347,24 +338,21 @@ const behaviours: PromisedGroup = {
     { id: 'G7', holds: 'A connection outlives the request that it was opened for.' },
     { id: 'G8', holds: 'A failure to build goes to those who waited, and is not kept.' },
     { id: 'G9', holds: 'Where the way is not available there is no other way.' },
-    { id: 'G10', holds: 'Files are read once an interval, also when nobody dials.', open: notYet },
-    { id: 'G11', holds: 'A change is one of content, not of time stamps.', open: notYet },
-    { id: 'G12', holds: 'CA and certificate reload independently of each other.', open: notYet },
+    { id: 'G10', holds: 'Files are read once an interval, also when nobody dials.' },
+    { id: 'G11', holds: 'A change is one of content, not of time stamps.' },
+    { id: 'G12', holds: 'CA and certificate reload independently of each other.' },
     {
       id: 'G13',
       holds: 'What cannot be read leaves the last good in use; at the start it is an error.',
-      open: notYet,
     },
     {
       id: 'G14',
       holds: 'A CA that cannot be parsed is not kept, so that going back is no rotation.',
-      open: notYet,
     },
-    { id: 'G15', holds: 'The first load is no rotation.', open: notYet },
+    { id: 'G15', holds: 'The first load is no rotation.' },
     {
       id: 'G16',
       holds: 'A change is one rotation, which ends what was opened before it, by the drain rules.',
-      open: notYet,
     },
     { id: 'G17', holds: 'Equal content is one transport, changed content is another.' },
     { id: 'G18', holds: 'The map is bounded, and the least recently used one leaves it.' },
@@ -379,18 +367,16 @@ const weaknesses: PromisedGroup = {
     { id: 'W1', holds: 'Upgrades share the TLS sessions, the trust and the limits of their transport.' },
     { id: 'W2', holds: 'A proxy-url holds for upgrades.' },
     { id: 'W3', holds: 'Nothing is hashed, parsed or searched through for each request.' },
-    { id: 'W4', holds: 'A rotation is noticed under a connection that is always warm.', open: notYet },
+    { id: 'W4', holds: 'A rotation is noticed under a connection that is always warm.' },
     {
       id: 'W5',
       holds: 'A rotation drains, for one cluster at a time, and spreads what it ends.',
-      open: notYet,
     },
-    { id: 'W6', holds: 'No request waits for a slow close.', open: notYet },
-    { id: 'W7', holds: 'An empty or truncated CA file leaves the last good in use.', open: notYet },
+    { id: 'W6', holds: 'No request waits for a slow close.' },
+    { id: 'W7', holds: 'An empty or truncated CA file leaves the last good in use.' },
     {
       id: 'W8',
       holds: 'A certificate and its key change together, and one change is one rotation.',
-      open: notYet,
     },
     { id: 'W9', holds: 'Former generations are let go.' },
     { id: 'W10', holds: 'Clusters behind a proxy are pooled.' },
