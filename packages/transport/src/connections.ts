@@ -22,6 +22,11 @@ export class Connections {
     return this.#all.size;
   }
 
+  /** Whether there is one that will take something again: those that only end what they carry are no hope for anybody. */
+  get hopeful(): boolean {
+    return [...this.#all].some(({ state, socket }) => state !== 'draining' && !socket.destroyed);
+  }
+
   get sessions(): number {
     return this.#sessions.size;
   }

@@ -10,16 +10,13 @@ import type { Limits } from './limits.ts';
 /** - `closed`: dials may begin. - `open`: none may, for a while. - `probing`: one is under way, which decides. */
 export type BreakerState = 'closed' | 'open' | 'probing';
 
-export interface DialBreakerOptions {
-  /** For messages. */
-  readonly origin: string;
-  readonly limits: Pick<Limits, 'breakerThreshold' | 'breakerRestMs' | 'breakerMaxRestMs'>;
-  readonly clock: Clock;
+/** Whoever counts for many endpoints. */
+export interface BreakerOwner {
   /** From 0 to 1; spreads the rests of many. */
-  readonly random: () => number;
+  random(): number;
   /** It was closed, and is open now. */
-  readonly onOpened: () => void;
-  readonly onRefused: () => void;
+  breakerOpened(): void;
+  refusedWhileDown(): void;
 }
 
 /** One dial, as the breaker knows it. Must be given back to exactly one of `succeeded`, `failed` and `cancelled`. */
@@ -30,7 +27,10 @@ export interface DialAttempt {
 }
 
 export class DialBreaker {
-  readonly #options: DialBreakerOptions;
+  readonly #origin: string;
+  readonly #limits: Limits;
+  readonly #clock: Clock;
+  readonly #owner: BreakerOwner;
   #serial = 0;
   /** Consecutive ones that counted. */
   #failures = 0;
@@ -41,8 +41,12 @@ export class DialBreaker {
   #rests = 0;
   #probing = false;
 
-  constructor(options: DialBreakerOptions) {
-    this.#options = options;
+  /** @param origin for messages */
+  constructor(origin: string, limits: Limits, clock: Clock, owner: BreakerOwner) {
+    this.#origin = origin;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#owner = owner;
   }
 
   get state(): BreakerState {
@@ -57,8 +61,7 @@ export class DialBreaker {
     if (this.#restsUntil === undefined) {
       return 0;
     }
-    const { clock, limits } = this.#options;
-    return this.#probing ? limits.breakerRestMs : Math.max(0, this.#restsUntil - clock.now());
+    return this.#probing ? this.#limits.breakerRestMs : Math.max(0, this.#restsUntil - this.#clock.now());
   }
 
   get mayBegin(): boolean {
@@ -68,12 +71,11 @@ export class DialBreaker {
   /** What whoever wanted a dial is told, when none may begin. */
   refuse(): TransportError {
     const { restMs } = this;
-    const { origin, onRefused } = this.#options;
-    onRefused();
+    this.#owner.refusedWhileDown();
     const reason = this.#lastFailure?.message ?? 'unknown';
     return new TransportError(
       'ERR_RH_ENDPOINT_DOWN',
-      `${origin} is not dialed for another ${restMs} ms, since the last ${this.#failures} attempts failed, the last one with ${reason}`,
+      `${this.#origin} is not dialed for another ${restMs} ms, since the last ${this.#failures} attempts failed, the last one with ${reason}`,
       { cause: this.#lastFailure, data: { retryAfterMs: restMs } },
     );
   }
@@ -104,7 +106,7 @@ export class DialBreaker {
     this.#failedAt = this.#serial;
     this.#failures += 1;
     this.#lastFailure = error;
-    const { breakerThreshold } = this.#options.limits;
+    const { breakerThreshold } = this.#limits;
     if (breakerThreshold > 0 && this.#failures >= breakerThreshold) {
       this.#rest();
     }
@@ -116,14 +118,13 @@ export class DialBreaker {
   }
 
   #rest(): void {
-    const { clock, random, onOpened } = this.#options;
-    const { breakerRestMs, breakerMaxRestMs } = this.#options.limits;
+    const { breakerRestMs, breakerMaxRestMs } = this.#limits;
     const opened = this.#restsUntil === undefined;
     const restMs = Math.min(breakerMaxRestMs, breakerRestMs * 2 ** Math.min(this.#rests, 30));
     this.#rests += 1;
-    this.#restsUntil = clock.now() + Math.ceil(restMs * (0.75 + 0.25 * random()));
+    this.#restsUntil = this.#clock.now() + Math.ceil(restMs * (0.75 + 0.25 * this.#owner.random()));
     if (opened) {
-      onOpened();
+      this.#owner.breakerOpened();
     }
   }
 }

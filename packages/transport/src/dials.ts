@@ -5,7 +5,7 @@
 
 import type { Clock } from './clock.ts';
 import { Dial } from './dial.ts';
-import type { DialBreaker } from './dial-breaker.ts';
+import type { DialAttempt, DialBreaker } from './dial-breaker.ts';
 import type { AlpnOffer, Endpoint } from './endpoint.ts';
 import { TransportError } from './errors.ts';
 import type { RequestKind } from './request.ts';
@@ -90,7 +90,8 @@ export class Dials {
         this.#breaker.cancelled(attempt);
       } else {
         this.counters.failed += 1;
-        this.#breaker.failed(attempt, error);
+        // A server that does not speak HTTP/1.1 is there, and may be asked over HTTP/2.
+        this.#failed(attempt, error, error.code === 'ERR_RH_ALPN_MISMATCH');
       }
       throw error;
     } finally {
@@ -115,7 +116,7 @@ export class Dials {
       }
       this.counters.failed += 1;
       const error = this.#errorOf(cause);
-      this.#breaker.failed(attempt, error);
+      this.#failed(attempt, error, false);
       this.#owner.dialFailed(kind, error);
       return;
     }
@@ -123,6 +124,15 @@ export class Dials {
     this.#breaker.succeeded();
     this.counters.resumed += dialed.resumed ? 1 : 0;
     this.#owner.dialed(dialed, kind);
+  }
+
+  #failed(attempt: DialAttempt, error: TransportError, isThere: boolean): void {
+    // With material that OpenSSL refuses nothing was dialed at all.
+    if (isThere || error.code === 'ERR_RH_MATERIAL_INVALID') {
+      this.#breaker.cancelled(attempt);
+    } else {
+      this.#breaker.failed(attempt, error);
+    }
   }
 
   #forget(dial: Dial, kind: RequestKind): void {

@@ -4,11 +4,14 @@
  */
 
 import { refusalOf } from './admission.ts';
-import type { Clock, Timer } from './clock.ts';
+import type { Clock } from './clock.ts';
 import type { Connection, ConnectionOwner } from './connection.ts';
 import { ConnectionBounds } from './connection-bounds.ts';
+import type { Stock } from './connection-bounds.ts';
 import { Connections } from './connections.ts';
 import { DialBreaker } from './dial-breaker.ts';
+import type { BreakerOwner } from './dial-breaker.ts';
+import { Dialing } from './dialing.ts';
 import { Dials } from './dials.ts';
 import type { DialsOwner } from './dials.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -31,7 +34,7 @@ import { WaitingList } from './waiting-list.ts';
 export type TransportState = 'open' | 'draining' | 'closed';
 
 /** The pool, as its transports see it. */
-export interface TransportOwner {
+export interface TransportOwner extends BreakerOwner {
   connectionIdle(connection: Connection): void;
   connectionBusy(connection: Connection): void;
   /** The first exchange or lease has come. */
@@ -42,10 +45,6 @@ export interface TransportOwner {
   /** For its totals. */
   http2Refused(): void;
   pingUnanswered(): void;
-  breakerOpened(): void;
-  refusedWhileDown(): void;
-  /** From 0 to 1. */
-  random(): number;
 }
 
 export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
@@ -63,8 +62,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   readonly #upgrades: Upgrades;
   readonly #waiting: WaitingList;
   readonly #bounds: ConnectionBounds;
-  /** While some wait for a dial that may not begin yet. */
-  #rest: Timer | undefined;
+  readonly #dialing: Dialing;
   #streams = 0;
   #leases = 0;
   #lastUsedAt: number;
@@ -77,22 +75,17 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#clock = clock;
     this.#owner = owner;
     this.#protocols = new ProtocolChoice(endpoint.alpn, clock, limits.http2BackOffMs);
-    this.#breaker = new DialBreaker({
-      origin: endpoint.origin,
-      limits,
-      clock,
-      random: () => owner.random(),
-      onOpened: () => owner.breakerOpened(),
-      onRefused: () => owner.refusedWhileDown(),
-    });
+    this.#breaker = new DialBreaker(endpoint.origin, limits, clock, owner);
     this.#dials = new Dials(endpoint, clock, limits.dialTimeoutMs, this.#breaker, this);
     this.#waiting = new WaitingList(limits, clock, endpoint.origin, (kind) => this.#dials.sizeOf(kind));
-    this.#bounds = new ConnectionBounds(limits, {
+    const stock: Stock = {
       connections: this.#connections,
       dials: this.#dials,
       waiting: this.#waiting,
       protocols: this.#protocols,
-    });
+    };
+    this.#bounds = new ConnectionBounds(limits, stock);
+    this.#dialing = new Dialing(stock, this.#bounds, this.#breaker, clock);
     this.#upgrades = new Upgrades(endpoint, this.#dials, limits.maxUpgradesPerHost, () => {
       this.#lastUsedAt = clock.now();
       this.#leaveIfUnused();
@@ -161,7 +154,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
       return;
     }
     this.#waiting.add(exchange);
-    this.#dialForWaiting();
+    this.#dialing.forWaiting();
   }
 
   /**
@@ -199,7 +192,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#streams -= exchange.kind === 'stream' ? 1 : 0;
     this.#lastUsedAt = this.#clock.now();
     this.#dropUnwantedDials();
-    this.#dropUnwantedRest();
+    this.#dialing.waitsLess();
     this.#leaveIfUnused();
   }
 
@@ -255,7 +248,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
   connectionRetiring(connection: Connection): void {
     this.#connections.retired(connection);
     this.#owner.connectionBusy(connection);
-    this.#dialForWaiting();
+    this.#dialing.forWaiting();
   }
 
   connectionClosed(connection: Connection): void {
@@ -263,7 +256,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     if (this.#connections.remove(connection)) {
       publishConnection('closed', this.endpoint, connection);
     }
-    this.#dialForWaiting();
+    this.#dialing.forWaiting();
     this.#closeIfEmpty();
   }
 
@@ -291,7 +284,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   #assign(connection: Connection, exchange: Exchange): void {
     this.#waiting.remove(exchange);
-    this.#dropUnwantedRest();
+    this.#dialing.waitsLess();
     this.#connections.occupied(connection, exchange.kind);
     this.#owner.connectionBusy(connection);
     exchange.assigned(connection);
@@ -310,7 +303,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
       }
     }
     if (connection.socket.destroyed) {
-      this.#dialForWaiting();
+      this.#dialing.forWaiting();
       return;
     }
     if (connection.state !== 'idle') {
@@ -343,49 +336,6 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
 
   // --- dialing ------------------------------------------------------------------------------------------------------
 
-  #dialForWaiting(): void {
-    for (const kind of requestKinds) {
-      while (this.#waiting.sizeOf(kind) > this.#dials.sizeOf(kind) && this.#mayDial(kind)) {
-        this.#dials.start(kind, this.#protocols.offerFor(kind));
-      }
-    }
-    if (!this.#breaker.mayBegin) {
-      this.#restWithWaiting();
-    } else if (this.#waiting.needsFreshConnection && this.#dials.size === 0) {
-      // Nothing may be opened, but something idle that none of them can use counts: it makes room, and comes back here.
-      this.#connections.eldestIdle()?.retire();
-    }
-  }
-
-  #mayDial(kind: RequestKind): boolean {
-    return this.#state !== 'closed' && this.#breaker.mayBegin && this.#bounds.mayDial(kind);
-  }
-
-  /** The endpoint is not dialed now. Who waits can hope for a connection that there is; without any there is nothing to wait for. */
-  #restWithWaiting(): void {
-    const hopeless =
-      this.#connections.size === 0 && (this.#dials.size === 0 || this.#breaker.state === 'probing');
-    if (hopeless) {
-      for (const exchange of requestKinds.flatMap((kind) =>
-        this.#waiting.takeBeyond(kind, this.#dials.sizeOf(kind)),
-      )) {
-        exchange.fail(this.#breaker.refuse());
-      }
-    } else if (this.#waiting.size > 0) {
-      this.#rest ??= this.#clock.setTimeout(() => {
-        this.#rest = undefined;
-        this.#dialForWaiting();
-      }, this.#breaker.restMs);
-    }
-  }
-
-  #dropUnwantedRest(): void {
-    if (this.#waiting.size === 0) {
-      this.#rest?.cancel();
-      this.#rest = undefined;
-    }
-  }
-
   dialed({ socket, protocol }: DialedSocket, kind: RequestKind): void {
     if (this.#state === 'closed') {
       socket.destroy();
@@ -403,7 +353,7 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     this.#connections.add(connection);
     publishConnection('opened', this.endpoint, connection);
     this.#offer(connection);
-    this.#dialForWaiting();
+    this.#dialing.forWaiting();
   }
 
   dialFailed(kind: RequestKind, error: TransportError): void {
@@ -415,12 +365,12 @@ export class Transport implements ConnectionOwner, DialsOwner, ExchangeCarrier {
     for (const exchange of failed) {
       exchange?.fail(error);
     }
-    this.#dialForWaiting();
+    this.#dialing.forWaiting();
     this.#closeIfEmpty();
   }
 
   dialCancelled(): void {
-    this.#dialForWaiting();
+    this.#dialing.forWaiting();
     this.#closeIfEmpty();
   }
 

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { ManualClock, RecordingServer } from '@roundhouse/simulators';
+import type { HttpProtocol } from '@roundhouse/simulators';
 import { Endpoint, RoundhouseError, TransportPool } from '@roundhouse/transport';
 import type { Dialer, Limits } from '@roundhouse/transport';
 import { Call } from './rig/call.ts';
@@ -49,12 +50,18 @@ class Way {
   }
 }
 
-async function setUp(limits: Partial<Limits> = {}, options: { readonly held?: boolean } = {}) {
+interface SetUpOptions {
+  readonly held?: boolean;
+  readonly protocol?: HttpProtocol;
+}
+
+async function setUp(limits: Partial<Limits> = {}, { held, protocol = 'http/1.1' }: SetUpOptions = {}) {
   const release = Promise.withResolvers<void>();
   const server = await RecordingServer.listen({
     upgrades: true,
+    protocols: [protocol],
     handle: async (exchange) => {
-      if (options.held === true && exchange.request.path === '/held') {
+      if (held === true && exchange.request.path === '/held') {
         await release.promise;
       }
       await exchange.respond({ body: 'ok' });
@@ -64,7 +71,7 @@ async function setUp(limits: Partial<Limits> = {}, options: { readonly held?: bo
   const pool = new TransportPool({ clock, limits: { maxConnectionsPerHost: 2, ...limits }, random: () => 1 });
   const way = new Way(server);
   const endpoint = (path = ''): Endpoint =>
-    Endpoint.from({ url: `http://down${path}.test`, dialer: way.dialer });
+    Endpoint.from({ url: `http://down${path}.test`, dialer: way.dialer, alpn: protocol });
   const identity = pool.identity('cluster', endpoint());
   const fail = async (times: number): Promise<void> => {
     for (let time = 0; time < times; time += 1) {
@@ -73,6 +80,7 @@ async function setUp(limits: Partial<Limits> = {}, options: { readonly held?: bo
   };
   return {
     pool,
+    server,
     clock,
     way,
     identity,
@@ -286,6 +294,21 @@ suite('an endpoint that takes no further connection', () => {
     held.controller.abort(new Error('gone'));
     await waiting.ended;
     assert.equal(waiting.code, 'ERR_RH_ENDPOINT_DOWN');
+  });
+
+  test('and takes no request on the one that it has, is down: nobody waits for what only comes to its end', async () => {
+    await using rig = await setUp({}, { held: true, protocol: 'h2' });
+    rig.way.open = true;
+    const held = Call.start(rig.identity, { path: '/held' });
+    await rig.server.waitForRequests(1);
+    rig.way.open = false;
+    rig.server.goaway();
+    await until(() => rig.snapshot()?.connections.draining === 1, 'it is told to go');
+    await rig.fail(5);
+    assert.equal(await Call.code(rig.identity), 'ERR_RH_ENDPOINT_DOWN');
+    rig.release();
+    await held.ended;
+    assert.equal(held.body, 'ok');
   });
 
   test('leaves no timer once nobody waits', async () => {
