@@ -10,7 +10,7 @@ import { connectServer } from './session/connect-server.ts';
 import { Http2Session } from './session/http2-session.ts';
 import type { OpenSession, ProxyServer, ServerSnapshot } from './session/proxy-server.ts';
 import { ProxyServers } from './session/proxy-servers.ts';
-import type { SharedSession } from './session/shared-session.ts';
+import type { TunnelSession } from './session/tunnel-session.ts';
 import type { TargetPlace } from './target-places.ts';
 import { Tunnel } from './tunnel.ts';
 import { TunnelStream } from './tunnel-stream.ts';
@@ -145,7 +145,7 @@ export class GrpcTunnels implements Way {
     }
   }
 
-  #ended(live: Live, session: SharedSession, place: TargetPlace): void {
+  #ended(live: Live, session: TunnelSession, place: TargetPlace): void {
     if (this.#live.delete(live)) {
       session.release();
       place.ended();

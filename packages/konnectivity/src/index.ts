@@ -7,7 +7,7 @@ export { tunnelLimits } from './limits.ts';
 export type { TunnelLimits } from './limits.ts';
 export type { TunnelMetric, TunnelSample } from './metrics.ts';
 export type { TunnelTls, TunnelTlsMaterial } from './server-address.ts';
-export type { SessionSnapshot } from './session/shared-session.ts';
+export type { SessionSnapshot } from './session/tunnel-session.ts';
 export type { ServerSnapshot } from './session/proxy-server.ts';
 export type { Resolve } from './session/proxy-servers.ts';
 export type { TargetSnapshot } from './target-places.ts';

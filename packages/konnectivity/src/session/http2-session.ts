@@ -79,6 +79,8 @@ export class Http2Session implements PacketSession {
         serverError(server, own.#cause ?? new Error('it ended the connection before its settings')),
       );
     session.once('close', onClose);
+    // A session does not always tell of a socket that ends before the server has said anything.
+    socket.once('end', onClose).once('close', onClose);
     const ready = Promise.withResolvers<void>();
     const onAbort = (): void => failed.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -95,6 +97,7 @@ export class Http2Session implements PacketSession {
     } finally {
       signal.removeEventListener('abort', onAbort);
       session.off('close', onClose);
+      socket.off('end', onClose).off('close', onClose);
     }
     if (session.destroyed) {
       throw serverError(server, own.#cause ?? new Error('it ended the session at once'));

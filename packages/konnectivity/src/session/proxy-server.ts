@@ -4,8 +4,8 @@ import type { Timer } from '../clock.ts';
 import { TunnelError } from '../errors.ts';
 import type { ServerAddress } from '../server-address.ts';
 import type { PacketSession, PacketSessionEvents } from './packet-stream.ts';
-import { SharedSession } from './shared-session.ts';
-import type { SessionSnapshot, SharedSessionOptions } from './shared-session.ts';
+import { TunnelSession } from './tunnel-session.ts';
+import type { SessionSnapshot, TunnelSessionOptions } from './tunnel-session.ts';
 
 export interface Replica {
   readonly address: ServerAddress;
@@ -24,7 +24,7 @@ export type OpenSession = (
   signal: AbortSignal,
 ) => Promise<PacketSession>;
 
-export type ProxyServerOptions = Omit<SharedSessionOptions, 'server' | 'keepAliveMs' | 'onClosed'> & {
+export type ProxyServerOptions = Omit<TunnelSessionOptions, 'server' | 'keepAliveMs' | 'onClosed'> & {
   readonly open: OpenSession;
   /** Called when a session has closed. */
   readonly onChange: () => void;
@@ -53,7 +53,7 @@ export class ProxyServer {
   readonly replica: Replica;
   readonly #options: ProxyServerOptions;
   /** Each takes itself out when it is closed; bounded by the number of tunnels. */
-  readonly #sessions = new Set<SharedSession>();
+  readonly #sessions = new Set<TunnelSession>();
   /** Connections that are a tunnel each, of the mode without sessions. */
   #connections = 0;
   #setUp: SetUp | undefined;
@@ -102,7 +102,7 @@ export class ProxyServer {
    *
    * @throws ERR_RH_TUNNEL_SERVER, ERR_RH_TUNNEL_UNTRUSTED, and the signal's reason
    */
-  async reserve(signal: AbortSignal): Promise<SharedSession> {
+  async reserve(signal: AbortSignal): Promise<TunnelSession> {
     for (;;) {
       signal.throwIfAborted();
       const session = [...this.#sessions].find(({ hasRoom }) => hasRoom);
@@ -172,7 +172,7 @@ export class ProxyServer {
   async #open(controller: AbortController): Promise<void> {
     const { counts, clock, limits, open } = this.#options;
     const { signal } = controller;
-    const shared = new SharedSession({
+    const shared = new TunnelSession({
       server: this.replica.name,
       clock,
       limits,

@@ -5,7 +5,7 @@
 
 import { TunnelError } from '../errors.ts';
 
-export const messageHeadBytes = 5;
+const messageHeadBytes = 5;
 
 /** What Go's gRPC takes at most, and so what a server may send at most. */
 const maxMessageBytes = 4 * 1_048_576;

@@ -6,7 +6,7 @@ import { TunnelError } from '../errors.ts';
 import type { TunnelLimits } from '../limits.ts';
 import type { PacketSession, PacketStream, PacketStreamHandler } from './packet-stream.ts';
 
-export interface SharedSessionOptions {
+export interface TunnelSessionOptions {
   /** Of the proxy-server, for messages. */
   readonly server: string;
   readonly clock: Clock;
@@ -15,7 +15,7 @@ export interface SharedSessionOptions {
   /** How often it is asked whether it lives, while it has tunnels; 0: never. */
   readonly keepAliveMs: number;
   /** Called once, when it is closed. */
-  readonly onClosed: (session: SharedSession) => void;
+  readonly onClosed: (session: TunnelSession) => void;
 }
 
 export interface SessionSnapshot {
@@ -27,8 +27,8 @@ export interface SessionSnapshot {
   readonly draining: string | undefined;
 }
 
-export class SharedSession {
-  readonly #options: SharedSessionOptions;
+export class TunnelSession {
+  readonly #options: TunnelSessionOptions;
   readonly #openedAt: number;
   #session: PacketSession | undefined;
   #state: SessionSnapshot['state'] = 'open';
@@ -42,7 +42,7 @@ export class SharedSession {
   #mayAskAt: number;
   readonly #keepAliveMs: number;
 
-  constructor(options: SharedSessionOptions) {
+  constructor(options: TunnelSessionOptions) {
     this.#options = options;
     this.#openedAt = options.clock.now();
     this.#keepAliveMs = options.keepAliveMs;

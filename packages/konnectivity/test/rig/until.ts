@@ -1,0 +1,1 @@
+export { turns, until } from '@roundhouse/simulators';
