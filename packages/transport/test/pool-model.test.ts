@@ -1,6 +1,6 @@
 /**
- * Random walks through a pool: requests, aborts, rotations, removals, pauses and faults of the server, in any order. What
- * must hold is said once, below; a walk that breaks it is printed with its seed.
+ * Random walks through a pool: requests, aborts, rotations, removals, pauses, faults of the server and of the way to it, in
+ * any order. What must hold is said once, below; a walk that breaks it is printed with its seed.
  */
 
 import assert from 'node:assert/strict';
@@ -31,6 +31,9 @@ const limits = {
   maxTransports: 4,
   requestTimeoutMs: 2_000,
   drainTimeoutMs: 30,
+  breakerThreshold: 2,
+  breakerRestMs: 2,
+  breakerMaxRestMs: 10,
 };
 const variants = 3;
 const names = [0, 1, 2];
@@ -45,6 +48,8 @@ class Real implements AsyncDisposable {
   readonly identities: Identity[];
   readonly pool = new TransportPool({ limits });
   readonly server: RecordingServer;
+  /** Whether dials fail. */
+  down = false;
   readonly #alpn: AlpnPolicy;
   /** Connections that were opened and not closed yet. */
   #opened = 0;
@@ -93,7 +98,12 @@ class Real implements AsyncDisposable {
       url: this.server.url,
       alpn: this.#alpn,
       ...(this.#alpn === 'by-kind' && { material }),
-      dialer: { ...directDialer, id: String(variant) },
+      dialer: {
+        ...directDialer,
+        id: String(variant),
+        dial: (target, options) =>
+          this.down ? Promise.reject(new Error('down')) : directDialer.dial(target, options),
+      },
     });
   }
 
@@ -222,6 +232,9 @@ const steps: fc.Arbitrary<Step>[] = [
     .constantFrom('fin' as const, 'rst' as const)
     .map((how) => step(`the server closes what is idle (${how})`, (real) => real.server.closeIdle(how))),
   fc.constant(step('the server cuts everything', (real) => real.server.destroySockets())),
+  fc
+    .boolean()
+    .map((down) => step(`dials ${down ? 'fail' : 'succeed'} from now on`, (real) => void (real.down = down))),
   fc.constant(step('the server says GOAWAY', (real) => real.server.goaway())),
   fc.integer({ min: 1, max: 8 }).map((count) => step(`${count} turns`, () => turns(count))),
 ];
