@@ -1,5 +1,6 @@
 /** Every code that the gateway can answer with or fail with, for `roundhouse explain` and docs/errors.md. */
 
+import { tunnelErrors } from '@roundhouse/konnectivity';
 import { kubernetesErrors } from '@roundhouse/kubernetes';
 import { processErrors } from '@roundhouse/process';
 import { transportErrors } from '@roundhouse/transport';
@@ -8,6 +9,7 @@ import { gatewayErrors } from './errors.ts';
 
 export const errorCatalogue: Readonly<Record<string, CatalogueEntry>> = {
   ...transportErrors,
+  ...tunnelErrors,
   ...kubernetesErrors,
   ...processErrors,
   ...gatewayErrors,
