@@ -126,6 +126,20 @@ suite('dials', () => {
     await assert.rejects(named.dial('c1:443'), { code: 'ERR_RH_TUNNEL_UNTRUSTED', reason: 'streamsetup' });
   });
 
+  test('a server that does not take our certificate says so at once, with TLS 1.3, too', async () => {
+    await using rig = await startRig();
+    const { ca } = material.secureContextOptions();
+    await using dialer = new TunnelDialer({
+      servers: [rig.server.address],
+      tls: { material: { secureContextOptions: () => ({ ca }) } },
+    });
+    await assert.rejects(dialer.dial('c1:443'), {
+      code: 'ERR_RH_TUNNEL_UNTRUSTED',
+      message: /does not take our client certificate/,
+    });
+    assert.equal(dialer.inspect().sessionsFailed, 1);
+  });
+
   test('what cannot be an address is refused before anything is sent', async () => {
     await using rig = await startRig();
     for (const address of [

@@ -66,10 +66,13 @@ export class Http2Session implements PacketSession {
     session.on('error', (cause: Error) => {
       own.#cause ??= cause;
     });
-    // The socket knows more than the session makes of it: an alert of TLS, for instance.
+    // An alert of TLS (our certificate is refused) reaches the socket only: `node:http2` neither says so nor ends its session.
     socket.on('error', (cause: Error) => {
       own.#cause ??= cause;
+      failed.reject(serverError(server, cause));
+      session.destroy();
     });
+    failed.promise.catch(() => undefined);
     session.once('goaway', (code: number, _lastStream: number, data?: Buffer) => {
       own.#goaway = wordsOf(`GOAWAY with ${goawayName(code)} ${data?.toString('latin1') ?? ''}`);
       events.onDraining(own.#goaway);
