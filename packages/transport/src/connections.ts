@@ -74,15 +74,21 @@ export class Connections {
     }
   }
 
-  /** Returns the one that is idle longest where more than `maxIdle` are. */
+  /** Returns the one that is idle longest where more than `maxIdle` are, whatever they speak. */
   keepIdle(connection: Connection, maxIdle: number): Connection | undefined {
     connection.idles();
-    if (connection.protocol === 'h2') {
-      const idle = [...this.#sessions].filter((session) => session.state === 'idle');
-      return idle.length > maxIdle ? idle[0] : undefined;
+    if (connection.protocol === 'http/1.1') {
+      this.#idle.push(connection);
     }
-    this.#idle.push(connection);
-    return this.#idle.length > maxIdle ? this.#idle[0] : undefined;
+    let count = this.#idle.length;
+    let eldest = this.#idle[0];
+    for (const session of this.#sessions) {
+      if (session.state === 'idle') {
+        count += 1;
+        eldest = eldest === undefined || session.lastUsedAt < eldest.lastUsedAt ? session : eldest;
+      }
+    }
+    return count > maxIdle ? eldest : undefined;
   }
 
   /** The HTTP/1.1 connection that is idle longest. */
