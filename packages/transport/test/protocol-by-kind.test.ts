@@ -84,6 +84,21 @@ describe('where the server speaks both', () => {
     await pool.destroy();
   });
 
+  test('idle connections of both protocols count together: where one more is idle, the one that is idle longest is closed', async () => {
+    const clock = new ManualClock();
+    await using server = await listen();
+    await using pool = new TransportPool({ clock, limits: { maxIdlePerHost: 1 } });
+    using lease = pool.lease(byKind(server.url));
+    const [stream] = await watches(lease, 1);
+    stream?.controller.abort(new Error('enough'));
+    await until(() => pool.inspect().transports[0]?.connections.idle === 1, 'the session is idle');
+    clock.advance(1);
+    await Call.text(lease);
+    await server.waitForOpen(1);
+    assert.equal(await Call.text(lease), 'ok');
+    assert.deepEqual([server.accepted, pool.inspect().totals.idleConnections], [2, 1]);
+  });
+
   test('so many streams ride on one connection and no more, however many the server allows', async () => {
     await using server = await listen();
     await using pool = new TransportPool({ profile: 'proxy', limits: { maxStreamsPerConnection: 10 } });
