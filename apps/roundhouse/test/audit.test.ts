@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,6 +10,18 @@ async function lineOf(path: string): Promise<Record<string, unknown>> {
   for (;;) {
     const [line = ''] = (await readFile(path, 'utf8').catch(() => '')).split('\n');
     if (line !== '') return JSON.parse(line) as Record<string, unknown>;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Once there is a file of that name. */
+async function fileAt(path: string): Promise<void> {
+  while (
+    await access(path).then(
+      () => false,
+      () => true,
+    )
+  ) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
@@ -42,6 +54,7 @@ test('SIGHUP makes the audit log go on in the file that has its name then, and e
   assert.equal((await lineOf(log))['code'], 502);
   await rename(log, `${log}.1`);
   gateway.kill('SIGHUP');
+  await fileAt(log);
   assert.equal((await fetch(`${url}/clusters/nope/version`)).status, 404);
   assert.equal((await lineOf(log))['code'], 404);
   assert.equal((await readFile(`${log}.1`, 'utf8')).trimEnd().split('\n').length, 1);
