@@ -32,6 +32,7 @@ async function openEarlyRig(
   t: TestContext,
   front: Front,
   onCluster: (socket: Socket) => void = () => undefined,
+  headTimeoutMs?: number,
 ): Promise<EarlyRig> {
   const stack = new AsyncDisposableStack();
   t.after(() => stack.disposeAsync());
@@ -53,7 +54,7 @@ async function openEarlyRig(
   const rig = await openRig(t, {
     ...frontOptions(front),
     // Each of them is to meet the cluster itself, however many have failed before.
-    limits: { breakerThreshold: 0 },
+    limits: { breakerThreshold: 0, ...(headTimeoutMs !== undefined && { headTimeoutMs }) },
     contexts: () => ({
       alpha: contextFor({ url: `https://127.0.0.1:${port}` }),
       steady: contextFor(echo),
@@ -118,7 +119,9 @@ const moments: readonly EarlyMoment[] = [
 
 for (const { front, what, bytes, tls } of moments) {
   test(`BB-40: over ${front} clients die ${what}`, async (t) => {
-    const rig = await openEarlyRig(t, front);
+    // Of a client that ends before its first byte of TLS, Node.js misses the end now and then: the limit of the handshake does not.
+    const headTimeoutMs = front === 'TLS' && what === 'right after the connection' ? withinMs / 2 : undefined;
+    const rig = await openEarlyRig(t, front, undefined, headTimeoutMs);
     const { hostname, port } = new URL(rig.gateway.url);
     const head = bytes(rig.gateway.url);
     const sockets = await Promise.all(
