@@ -100,9 +100,9 @@ const fieldReports: PromisedGroup = {
     },
     {
       id: 'BB-19',
-      holds: 'A front proxy CA that rotates is taken over while connections are open.',
+      holds: 'A CA of callers that rotates is taken over while connections are open.',
       report: 'https://github.com/kubevirt/containerized-data-importer/pull/807',
-      open: aggregated,
+      open: 'That of a front proxy comes with the aggregated API.',
     },
     {
       id: 'BB-20',

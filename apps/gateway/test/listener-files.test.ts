@@ -83,7 +83,7 @@ test('a token file that turns bad leaves the last good in use, and no token is i
   assert.doesNotMatch(JSON.stringify(rig.log), /planted/);
 });
 
-test('a client CA that is taken away is refused within 2 s, on open connections of both protocols', async (t) => {
+test('BB-19: a client CA that is taken away is refused within 2 s, on open connections of both protocols', async (t) => {
   const rig = await openRig(t, { tls: true });
   using clients = new DisposableStack();
   const kept = [jane, joe].map(({ certPem, keyPem }) =>
@@ -115,7 +115,7 @@ test('a client CA that is taken away is refused within 2 s, on open connections 
   );
 });
 
-test('callers of a client CA that is added are let in on new connections', async (t) => {
+test('BB-19: callers of a client CA that is added are let in on new connections', async (t) => {
   const rig = await openRig(t, { tls: true });
   const kim = await others.issue({ commonName: 'kim', usage: 'client' });
   const credentials = { cert: kim.certPem, key: kim.keyPem };
