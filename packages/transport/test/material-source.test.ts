@@ -10,6 +10,7 @@ import type { PemMaterial } from '@roundhouse/transport';
 import { MaterialFolder, SeenMaterial } from './rig/material-folder.ts';
 import type { Pair } from './rig/material-folder.ts';
 import { endsWithNothingOpen } from './rig/open-handles.ts';
+import { run } from './rig/programs.ts';
 import { turns, until } from './rig/until.ts';
 
 endsWithNothingOpen();
@@ -378,6 +379,49 @@ describe('material from a callback', () => {
     assert.equal(signals.length, 2);
     await seen[Symbol.asyncDispose]();
     assert.equal(signals[1]?.aborted, true);
+    assert.equal(clock.pending, 0);
+  });
+
+  test('leaves nothing behind of what was asked before, however often', async () => {
+    const { stdout, stderr } = await run(`
+      import { setImmediate } from 'node:timers/promises';
+      import { MaterialSource } from '@roundhouse/transport';
+
+      const signals = [];
+      const source = MaterialSource.fromCallback(async (signal) => {
+        signals.push(new WeakRef(signal));
+        throw new Error('the vault is sealed');
+      });
+      await using follower = source.follow();
+      for (let index = 0; index < 50; index += 1) await follower.look();
+      await setImmediate();
+      globalThis.gc();
+      const kept = signals.filter((signal) => signal.deref() !== undefined).length;
+      console.log(JSON.stringify({ asked: signals.length >= 50, few: kept <= 2, kept }));
+    `);
+    assert.match(stdout, /"asked":true,"few":true/, stderr);
+  });
+
+  test('one that throws instead of giving a promise is a failure like another, and the end of the source is quiet', async () => {
+    const clock = new ManualClock();
+    const ending = new Set<SeenMaterial>();
+    const source = MaterialSource.fromCallback(
+      () => {
+        for (const ended of ending) void ended[Symbol.asyncDispose]();
+        throw new Error('the vault is sealed');
+      },
+      { clock },
+    );
+    const seen = new SeenMaterial(source);
+    await assert.rejects(seen.follower.ready(), /the callback for TLS material failed: the vault is sealed/);
+    await seen[Symbol.asyncDispose]();
+    // One that ends its source itself before it throws.
+    const again = new SeenMaterial(source);
+    await turns();
+    ending.add(again);
+    await again.follower.look();
+    // What nobody handles would be told of now, and fail the test.
+    await turns();
     assert.equal(clock.pending, 0);
   });
 

@@ -65,17 +65,27 @@ export class CallbackFeed implements MaterialFeed {
   }
 
   async #ask(): Promise<PemMaterial> {
-    const late = new AbortController();
+    const ended = this.#ended.signal;
+    ended.throwIfAborted();
+    const asking = new AbortController();
+    const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
+    const end = (reason: unknown): void => {
+      asking.abort(reason);
+      giveUp(reason);
+    };
+    const onEnded = (): void => end(ended.reason);
     const timer = this.#options.clock.setTimeout(
-      () => late.abort(new Error(`no answer within ${this.#timeoutMs} ms`)),
+      () => end(new Error(`no answer within ${this.#timeoutMs} ms`)),
       this.#timeoutMs,
     );
-    const signal = AbortSignal.any([late.signal, this.#ended.signal]);
-    const { promise: given, reject: giveUp } = Promise.withResolvers<never>();
-    signal.addEventListener('abort', () => giveUp(signal.reason), { once: true });
+    // Not `AbortSignal.any`: Node.js keeps a composite that somebody listens to for as long as its sources live.
+    ended.addEventListener('abort', onEnded, { once: true });
     try {
-      return await Promise.race([this.#load(signal), given]);
+      // In a function of its own, so that what it throws is a rejection too: without the race nobody would hear of the end.
+      const load = async (): Promise<PemMaterial> => await this.#load(asking.signal);
+      return await Promise.race([load(), given]);
     } finally {
+      ended.removeEventListener('abort', onEnded);
       timer.cancel();
     }
   }
