@@ -62,6 +62,7 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
   #found: boolean;
   #finding: Promise<Endpoint> | undefined;
   #generation = 1;
+  /** - `closing`: what is under way goes on, and may still have to be found its endpoint. - `closed`: nothing is. */
   #state: 'open' | 'closing' | 'closed' = 'open';
   /** What is under way in its name. Leaves when it is settled. */
   readonly #exchanges = new Set<Exchange>();
@@ -269,8 +270,10 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
   }
 
   async #ask(source: EndpointSource): Promise<Endpoint> {
+    this.#refuseWhenClosed();
     try {
       const found = await this.#foundBy(source);
+      this.#refuseWhenClosed();
       if (this.#source === source) {
         this.#finding = undefined;
         // What has changed while it was waited for has not pointed anywhere yet.
@@ -286,6 +289,13 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
     }
     // Rotated meanwhile: what that source said is of no interest any more.
     return this.#find();
+  }
+
+  /** Whoever was waited for at the end may answer after it: then nothing is followed or pointed at that nobody would leave again. */
+  #refuseWhenClosed(): void {
+    if (this.#state === 'closed') {
+      throw this.#closedError(undefined);
+    }
   }
 
   async #foundBy(source: EndpointSource): Promise<Endpoint> {
@@ -386,6 +396,7 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
       await promise;
       timer.cancel();
     }
+    this.#state = 'closed';
     this.#failAll(error);
     this.#pool.identityClosed(this);
     if (this.#endpoint !== undefined) {
@@ -394,7 +405,6 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
     this.#unfollow(this.#follower);
     this.#follower = undefined;
     await this.#unfollowed;
-    this.#state = 'closed';
   }
 
   #failAll(error: TransportError): void {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ManualClock, RecordingServer } from '@roundhouse/simulators';
 import type { HttpProtocol } from '@roundhouse/simulators';
-import { Endpoint, TransportPool, directDialer } from '@roundhouse/transport';
+import { Endpoint, MaterialSource, TransportPool, directDialer } from '@roundhouse/transport';
 import { Call } from './rig/call.ts';
 import { endsWithNothingOpen } from './rig/open-handles.ts';
 import { turns, until } from './rig/until.ts';
@@ -73,6 +73,39 @@ describe('BB-08: a removed identity', () => {
     await until(() => pool.inspect().transports.length === 0, 'no transport left');
   });
 
+  test('follows no material any more, though what came before it is found only now', async () => {
+    const clock = new ManualClock();
+    let asked = 0;
+    const material = MaterialSource.fromCallback(
+      async () => {
+        asked += 1;
+        throw new Error('the vault is sealed');
+      },
+      { clock },
+    );
+    await using pool = new TransportPool({ clock });
+    const slow = Promise.withResolvers<Endpoint>();
+    const identity = pool.identity('cluster', () => slow.promise);
+    const call = Call.start(identity);
+    identity.rotate({ url: 'https://cluster.test', material });
+    await identity.close();
+    slow.resolve(Endpoint.from({ url: 'http://former.test' }));
+    await turns();
+    assert.equal(call.code, 'ERR_RH_IDENTITY_CLOSED');
+    assert.deepEqual([asked, clock.pending], [0, 0]);
+  });
+
+  test('is not rotated by what is found only after it', async () => {
+    await using pool = new TransportPool();
+    const identity = pool.identity('cluster', Endpoint.from({ url: 'http://former.test' }));
+    const slow = Promise.withResolvers<Endpoint>();
+    identity.rotate(() => slow.promise);
+    await identity.close();
+    slow.resolve(Endpoint.from({ url: 'http://next.test' }));
+    await turns();
+    assert.deepEqual([identity.generation, pool.inspect().totals.rotations], [1, 0]);
+  });
+
   test('touches no other on the same transport', async () => {
     await using server = await RecordingServer.listen({ handle: (exchange) => exchange.writeHead(200) });
     await using pool = new TransportPool();
@@ -118,5 +151,19 @@ describe('BB-08: a removed identity', () => {
     assert.equal(watch.code, 'ERR_RH_IDENTITY_CLOSED');
     await identity.close();
     await identity.destroy();
+  });
+
+  test('given time, still sends what waits for its endpoint', async () => {
+    await using server = await RecordingServer.listen({
+      handle: (exchange) => exchange.respond({ body: 'ok' }),
+    });
+    await using pool = new TransportPool();
+    const slow = Promise.withResolvers<Endpoint>();
+    const identity = pool.identity('cluster', () => slow.promise);
+    const call = Call.start(identity);
+    const closing = identity.close({ timeoutMs: 5_000 });
+    slow.resolve(Endpoint.from({ url: server.url }));
+    await closing;
+    assert.equal(call.body, 'ok');
   });
 });
