@@ -127,10 +127,7 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
     if (upgrade.state !== 'ended') {
       this.#upgrades.add(upgrade);
       upgrade.owners.add(this);
-      this.#presentEndpoint().then(
-        (endpoint) => this.#pool.submitUpgrade(upgrade, endpoint),
-        (cause: unknown) => upgrade.fail(this.#notFoundError(cause)),
-      );
+      this.#submitUpgrade(upgrade);
     }
     return upgrade.answer;
   }
@@ -259,8 +256,16 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
     this.#pool.submit(exchange, endpoint);
   }
 
-  async #presentEndpoint(): Promise<Endpoint> {
-    return this.#endpoint !== undefined && this.#found ? this.#endpoint : await this.#find();
+  /** At once, or as soon as there is an endpoint: never to one that was left meanwhile, whose drain would not know of it. */
+  #submitUpgrade(upgrade: Upgrade): void {
+    if (this.#endpoint !== undefined && this.#found) {
+      this.#pool.submitUpgrade(upgrade, this.#endpoint);
+      return;
+    }
+    this.#find().then(
+      () => this.#submitUpgrade(upgrade),
+      (cause: unknown) => upgrade.fail(this.#notFoundError(cause)),
+    );
   }
 
   /** Single-flight; a failure goes to those who wait and is not remembered. */
@@ -352,7 +357,9 @@ export class Identity implements AsyncDisposable, ExchangeParty, UpgradeOwner {
     }
     const { drainTimeoutMs, upgradeDrainTimeoutMs } = { ...this.#pool.limits, ...this.#drainLimits };
     this.#drain(running, drainTimeoutMs, transport);
-    this.#drain(this.#upgrades, upgradeDrainTimeoutMs, transport);
+    // Those that wait for an endpoint will go to the next one.
+    const upgrades = [...this.#upgrades].filter(({ state }) => state !== 'waiting');
+    this.#drain(upgrades, upgradeDrainTimeoutMs, transport);
   }
 
   get #drainLimits(): Partial<Limits> {

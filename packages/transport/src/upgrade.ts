@@ -82,8 +82,11 @@ export interface UpgradeEnvironment {
 
 const nothing = Buffer.alloc(0);
 
-/** - `asking`: no answer yet. - `switched`: the socket is the caller's. - `ended`: there is no socket any more. */
-export type UpgradeState = 'asking' | 'switched' | 'ended';
+/**
+ * - `waiting`: no transport has it yet. - `asking`: no answer yet. - `switched`: the socket is the caller's. - `ended`: there is no
+ * socket any more.
+ */
+export type UpgradeState = 'waiting' | 'asking' | 'switched' | 'ended';
 
 export class Upgrade {
   readonly options: UpgradeOptions;
@@ -93,7 +96,7 @@ export class Upgrade {
   readonly #answer = Promise.withResolvers<UpgradeAnswer>();
   /** Aborted when there is no use for an answer any more. */
   readonly #asking = new AbortController();
-  #state: UpgradeState = 'asking';
+  #state: UpgradeState = 'waiting';
   #dialed: DialedSocket | undefined;
   #timer: Timer | undefined;
 
@@ -144,6 +147,9 @@ export class Upgrade {
   /** Asks over a connection that `dial` opens. Never rejects: `answer` does. */
   async ask(endpoint: Endpoint, dial: (signal: AbortSignal) => Promise<DialedSocket>): Promise<void> {
     const { signal } = this.#asking;
+    if (this.#state === 'waiting') {
+      this.#state = 'asking';
+    }
     try {
       this.#dialed = await dial(signal);
       const { socket } = this.#dialed;

@@ -149,6 +149,36 @@ describe('upgraded connections after a rotation', () => {
     assert.ok(patientSession!.destroyed);
     await until(() => pool.inspect().totals.draining === 0, 'nothing drains');
   });
+
+  test('are none of those that still wait for the endpoint of the new generation', async () => {
+    const clock = new ManualClock();
+    await using server = await listen('http/1.1');
+    await using pool = new TransportPool({ clock });
+    const endpoint = (id: string) => Endpoint.from({ url: server.url, dialer: { ...directDialer, id } });
+    const identity = pool.identity('hasty', endpoint('old'), { upgradePolicy: 'close' });
+    const found = Promise.withResolvers<Endpoint>();
+    identity.rotate(() => found.promise);
+    const asked = upgraded(identity);
+    found.resolve(endpoint('new'));
+    await turns();
+    clock.advance(0);
+    const { socket } = await asked;
+    assert.ok(!socket.destroyed);
+    assert.equal(identity.generation, 2);
+    await pool.destroy();
+  });
+
+  test('are those that were asked for right before it, too', async () => {
+    const clock = new ManualClock();
+    await using server = await listen('http/1.1');
+    await using pool = new TransportPool({ clock });
+    const endpoint = (id: string) => Endpoint.from({ url: server.url, dialer: { ...directDialer, id } });
+    const identity = pool.identity('hasty', endpoint('old'), { upgradePolicy: 'close' });
+    const asked = upgraded(identity);
+    identity.rotate(endpoint('new'));
+    clock.advance(0);
+    await assert.rejects(asked, /ERR_RH_DRAINED/);
+  });
 });
 
 describe('BB-15: a request that must be sent once more after a rotation', () => {
