@@ -8,6 +8,8 @@ import { createLogger, ProcessError } from '@roundhouse/process';
 import { Gateway } from '../src/index.ts';
 import { ask, open, statusIn } from './support/clients.ts';
 import {
+  authority,
+  base64,
   contextFor,
   kubeconfigText,
   listenUpstream,
@@ -305,4 +307,79 @@ test('a kubeconfig that is missing, empty or malformed at the start is a clear e
       (error) => error instanceof KubernetesError && error.code === 'ERR_RH_KUBECONFIG_INVALID',
     );
   }
+});
+
+test('W11: behind one address another path is another cluster: what runs at the old one ends within 2 s', async (t) => {
+  const at = (server: { readonly url: string }, base: string) => contextFor({ url: `${server.url}${base}` });
+  const rig = await openRig(t, {
+    handle: startWatches,
+    contexts: (server) => ({ alpha: at(server, '/k8s/clusters/c-1') }),
+  });
+  const watching = await watch(rig.gateway.url);
+  const started = performance.now();
+  await rig.replaceKubeconfig(kubeconfigText({ alpha: at(rig.upstream, '/k8s/clusters/c-2') }));
+  const events = (await textOf(watching)).trimEnd().split('\n');
+  assert.ok(performance.now() - started < 2_000);
+  assert.equal(JSON.parse(events.at(-1)!).object.details.causes[0].reason, 'ERR_RH_IDENTITY_CLOSED');
+  assert.equal((await ask(rig.gateway.url, path)).status, 200);
+  assert.match(rig.upstream.requests.at(-1)!.path, /^\/k8s\/clusters\/c-2\/version$/);
+  assert.equal(rig.gateway.inspect().totals.built, 1, 'it is the same server');
+});
+
+test('a context whose address or name could never be asked is refused by itself, also while the gateway runs; the others go on', async (t) => {
+  const rig = await openRig(t, {
+    contexts: (server) => ({ alpha: contextFor(server), beta: contextFor(server) }),
+  });
+  const beta = contextFor(rig.upstream);
+  for (const cluster of [
+    { ...beta.cluster, 'tls-server-name': '.' },
+    { ...beta.cluster, server: 'https://.' },
+  ]) {
+    const seen = rig.log.length;
+    await rig.replaceKubeconfig(
+      kubeconfigText({
+        alpha: contextFor(rig.upstream),
+        beta: { ...beta, cluster },
+        gamma: { ...beta, cluster },
+      }),
+    );
+    await rig.waitForLog((line) => rig.log.indexOf(line) >= seen && line['msg'] === 'kubeconfig read');
+    assert.deepEqual(
+      rig.gateway.clusters.map(({ name, state }) => `${name} ${state}`),
+      ['alpha unknown', 'beta stale', 'gamma refused'],
+    );
+    assert.equal((await ask(rig.gateway.url, path.replace('alpha', 'gamma'))).status, 503);
+    assert.equal((await ask(rig.gateway.url, path.replace('alpha', 'beta'))).status, 200, 'as it was');
+    await rig.replaceKubeconfig(kubeconfigText({ alpha: contextFor(rig.upstream), beta }));
+    await rig.waitForLog((line) => rig.log.indexOf(line) > seen && line['msg'] === 'kubeconfig read');
+  }
+});
+
+test('the last good certificate of one user is not shown for another one whose own is bad', async (t) => {
+  const user = async (commonName: string) => {
+    const { certPem, keyPem } = await authority.issue({ commonName, usage: 'client' });
+    return { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) };
+  };
+  const admin = await user('admin');
+  const viewer = await user('viewer');
+  const half = { ...viewer, 'client-key-data': admin['client-key-data'] };
+  const rig = await openRig(t, { contexts: (server) => ({ alpha: contextFor(server, admin) }) });
+  await using second = await listenUpstream();
+  const text = (credential: typeof admin): string =>
+    kubeconfigText({ alpha: contextFor(second, credential) })
+      .replace('"user":"alpha"', '"user":"viewer"')
+      .replace('"users":[{"name":"alpha"', '"users":[{"name":"viewer"');
+  await ask(rig.gateway.url, path);
+  await rig.replaceKubeconfig(text(half));
+  await rig.waitForLog(({ msg }) => msg === 'kubeconfig read');
+  await ask(rig.gateway.url, path);
+  assert.equal(second.received, 0, 'it is as it was, as a whole');
+  assert.equal(rig.gateway.clusters[0]?.state, 'stale');
+  await rig.replaceKubeconfig(text(viewer));
+  await rig.waitForLog(() => rig.gateway.clusters[0]?.state !== 'stale');
+  assert.equal((await ask(rig.gateway.url, path)).body, 'ok');
+  assert.deepEqual(
+    second.connections.map(({ tls }) => tls?.clientCommonName),
+    ['viewer'],
+  );
 });

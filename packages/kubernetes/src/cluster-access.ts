@@ -59,9 +59,11 @@ export interface ResolveOptions {
   readonly execPolicy?: ExecPolicy | undefined;
   /**
    * What is used of the CA and the client certificate that were found for a context; throws why nothing is. Default: exactly
-   * those, or nothing.
+   * those, or nothing. `origin` is another text when they belong to another cluster or user, or come from other files.
    */
-  readonly materialOf?: ((context: string, found: MaterialContents) => TlsMaterial) | undefined;
+  readonly materialOf?:
+    | ((context: string, found: MaterialContents, origin: string) => TlsMaterial)
+    | undefined;
   /** For whoever remembers what the same bytes were: a large kubeconfig takes a second. Default: `parseKubeconfig`. */
   readonly parse?: typeof parseKubeconfig | undefined;
 }
@@ -142,7 +144,7 @@ class Resolver {
     }
     const { material, serverTrust, ca } = plain
       ? { material: TlsMaterial.none, serverTrust: TlsMaterial.none }
-      : await this.#material(cluster, user);
+      : await this.#material(cluster, user, [context.cluster, context.user, server, basePath]);
     return {
       name,
       server,
@@ -180,6 +182,7 @@ class Resolver {
   async #material(
     cluster: KubeconfigCluster,
     user: KubeconfigUser,
+    party: readonly (string | undefined)[],
   ): Promise<Pick<ClusterAccess, 'material' | 'serverTrust'> & { readonly ca?: Uint8Array | undefined }> {
     const ca = await this.#content(
       'certificate-authority',
@@ -198,7 +201,9 @@ class Resolver {
       user.clientCertificate,
     );
     const key = await this.#content('client-key', user.clientKeyData, user.clientKey);
-    const material = this.#materialOf(this.#name, { ca, cert, key });
+    const files = [cluster.certificateAuthority, user.clientCertificate, user.clientKey];
+    const origin = JSON.stringify([...party, ...files].map((text) => text ?? null));
+    const material = this.#materialOf(this.#name, { ca, cert, key }, origin);
     const serverTrust = material.withPairOf(TlsMaterial.none);
     return { material, serverTrust, ca: ca instanceof Error ? undefined : ca };
   }

@@ -4,6 +4,8 @@
  */
 
 import { GivenCredential, PresentCredential, endOfToken } from '@roundhouse/kubernetes';
+import { RoundhouseError } from '@roundhouse/transport';
+import { GatewayError } from '../errors.ts';
 import type {
   Credential,
   CredentialOutcome,
@@ -48,7 +50,14 @@ export class ClusterCredential implements CredentialSource {
   }
 
   async get(): Promise<PresentCredential> {
-    return this.#source === undefined ? PresentCredential.none : this.#source.get();
+    for (;;) {
+      const source = this.#source;
+      const outcome = await settled(source?.get() ?? PresentCredential.none);
+      // Another kubeconfig meanwhile may mean another server, which must not see what was meant for this one.
+      if (source === this.#source) {
+        return outcome();
+      }
+    }
   }
 
   async renew(refused: PresentCredential): Promise<void> {
@@ -91,9 +100,31 @@ function leave(source: CredentialSource | undefined): void {
   void source?.[Symbol.asyncDispose]();
 }
 
+/** To be looked at later: gives the value, or throws what it failed with. */
+async function settled<T>(promise: T | Promise<T>): Promise<() => T> {
+  try {
+    const value = await promise;
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
 /** A client certificate is in the TLS material. */
 function presentOf(credential: Exclude<Credential, { kind: 'exec' }>): PresentCredential {
   return credential.kind === 'token'
     ? new PresentCredential({ token: credential.token, expiresAt: endOfToken(credential.token) })
     : PresentCredential.none;
+}
+
+/** Which program gives it and what is wrong with that is for those who run the gateway. */
+export function credentialUnavailable(cluster: string, cause: unknown): GatewayError {
+  const code = RoundhouseError.is(cause) ? ` (${cause.code})` : '';
+  return new GatewayError(
+    'ERR_RH_CREDENTIAL_UNAVAILABLE',
+    `the gateway has no credential for cluster ${cluster} now: its credential plugin gives none${code}`,
+    { cause },
+  );
 }

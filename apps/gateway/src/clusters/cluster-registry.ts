@@ -118,7 +118,10 @@ export class ClusterRegistry implements AsyncDisposable {
   #add(cluster: Cluster, resolution: ContextResolution): void {
     cluster.configure(resolution);
     this.#clusters.set(cluster.name, cluster);
-    this.#byPathName.set(cluster.pathName, cluster);
+    // A context may be named as another one is in paths: that one was there first.
+    if (!this.#byPathName.has(cluster.pathName)) {
+      this.#byPathName.set(cluster.pathName, cluster);
+    }
     this.#options.onChange('added', cluster);
   }
 
@@ -129,7 +132,9 @@ export class ClusterRegistry implements AsyncDisposable {
 
   #end(cluster: Cluster): void {
     this.#clusters.delete(cluster.name);
-    this.#byPathName.delete(cluster.pathName);
+    if (this.#byPathName.get(cluster.pathName) === cluster) {
+      this.#byPathName.delete(cluster.pathName);
+    }
     const closing = cluster
       .close(new Error(`cluster ${cluster.name} is no longer in ${cluster.source}`))
       .finally(() => this.#closing.delete(closing));

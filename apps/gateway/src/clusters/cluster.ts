@@ -3,7 +3,7 @@
  * requests go out, so that its end is the end of everything that is under way to it.
  */
 
-import { clusterProxyDialer } from '@roundhouse/kubernetes';
+import { KubernetesError, clusterProxyDialer } from '@roundhouse/kubernetes';
 import { Endpoint, RoundhouseError, TlsMaterial } from '@roundhouse/transport';
 import type {
   Identity,
@@ -25,12 +25,12 @@ import type {
   CredentialOutcome,
   CredentialSource,
   ExecSources,
-  KubernetesError,
   PresentCredential,
 } from '@roundhouse/kubernetes';
 import { GatewayError } from '../errors.ts';
 import type { IdentityMode } from '../identity/identity-mode.ts';
-import { ClusterCredential } from './cluster-credential.ts';
+import { ClusterCredential, credentialUnavailable } from './cluster-credential.ts';
+import { contactFailures } from './contact-failures.ts';
 import { pathNameOf } from './path-name.ts';
 import { alpnPolicyOf } from './upstream-alpn.ts';
 import type { UpstreamAlpn } from './upstream-alpn.ts';
@@ -267,9 +267,22 @@ export class Cluster {
   configure(resolution: ContextResolution): void {
     if ('refusal' in resolution) {
       this.#refuse(resolution.refusal);
-    } else {
-      this.#refusal = undefined;
+      return;
+    }
+    try {
       this.#reachBy(resolution);
+      this.#refusal = undefined;
+    } catch (error) {
+      if (!RoundhouseError.is(error)) {
+        throw error;
+      }
+      this.#refuse(
+        new KubernetesError(
+          'ERR_RH_CONTEXT_UNUSABLE',
+          `context ${this.name} cannot be used: ${error.message}`,
+          { cause: error },
+        ),
+      );
     }
   }
 
@@ -308,7 +321,9 @@ export class Cluster {
     }
   }
 
+  /** @throws RoundhouseError, and then nothing of it is taken */
   #reachBy(access: ClusterAccess): void {
+    this.#endpointOf(access);
     // Whoever passes the caller's token through needs no credential of ours.
     this.#credential.take(this.identityMode === 'passthrough' ? { kind: 'none' } : access.credential);
     this.#shown = this.#credential.present() ?? this.#shown;
@@ -318,13 +333,14 @@ export class Cluster {
   #pointAt(access: ClusterAccess): void {
     const endpoint = this.#endpointOf(access);
     const present = this.#reach;
-    if (present !== undefined && present.endpoint.key !== endpoint.key) {
+    const moved = present !== undefined && !isSamePlace(present, { access, endpoint });
+    if (moved || (present !== undefined && present.endpoint.key !== endpoint.key)) {
       // It is another server, or another way of showing ourselves to it: what was seen of the old one says nothing.
       this.#lastContact = 'never';
-      if (isSameServer(present.endpoint, endpoint)) {
-        present.identity.rotate(endpoint);
-      } else {
+      if (moved) {
         this.#leave(present.identity);
+      } else {
+        present.identity.rotate(endpoint);
       }
     }
     if (present?.endpoint.key !== endpoint.key) {
@@ -334,7 +350,7 @@ export class Cluster {
       access,
       endpoint,
       identity:
-        present !== undefined && isSameServer(present.endpoint, endpoint)
+        present !== undefined && !moved
           ? present.identity
           : this.#options.pool.identity(this.name, endpoint, {
               upgradePolicy: this.#options.upgradePolicy,
@@ -412,36 +428,18 @@ export class Cluster {
   }
 }
 
-function isSameServer(one: Endpoint, other: Endpoint): boolean {
-  return one.origin === other.origin && one.serverName === other.serverName;
+type Place = Pick<Reach, 'access' | 'endpoint'>;
+
+/** Behind one address there may be many clusters, told apart by the path. */
+function isSamePlace(one: Place, other: Place): boolean {
+  return (
+    one.endpoint.origin === other.endpoint.origin &&
+    one.endpoint.serverName === other.endpoint.serverName &&
+    one.access.basePath === other.access.basePath
+  );
 }
 
 /** What is unusable may be half-written; what is unsupported or forbidden was meant. */
 function wasMeant({ code }: KubernetesError): boolean {
   return code === 'ERR_RH_CONTEXT_UNSUPPORTED' || code === 'ERR_RH_EXEC_PLUGIN_FORBIDDEN';
 }
-
-/** Which program gives it and what is wrong with that is for those who run the gateway. */
-function credentialUnavailable(cluster: string, cause: unknown): GatewayError {
-  const code = RoundhouseError.is(cause) ? ` (${cause.code})` : '';
-  return new GatewayError(
-    'ERR_RH_CREDENTIAL_UNAVAILABLE',
-    `the gateway has no credential for cluster ${cluster} now: its credential plugin gives none${code}`,
-    { cause },
-  );
-}
-
-const contactFailures: ReadonlySet<string> = new Set([
-  'ERR_RH_DIAL_FAILED',
-  'ERR_RH_DIAL_TIMEOUT',
-  'ERR_RH_PROXY_FAILED',
-  'ERR_RH_PROXY_AUTH',
-  'ERR_RH_PROXY_REFUSED',
-  'ERR_RH_TLS_UNTRUSTED',
-  'ERR_RH_TLS_FAILED',
-  'ERR_RH_ALPN_MISMATCH',
-  'ERR_RH_PROTOCOL_REFUSED',
-  'ERR_RH_RESPONSE_INVALID',
-  'ERR_RH_UPSTREAM_CREDENTIAL_REFUSED',
-  'ERR_RH_UPSTREAM_REDIRECT',
-]);

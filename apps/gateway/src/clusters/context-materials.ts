@@ -16,6 +16,7 @@ import type {
 interface ContextMaterial {
   readonly source: MaterialSource;
   readonly parts: readonly MaterialPartName[];
+  readonly origin: string;
   readonly follower: MaterialFollower;
 }
 
@@ -36,10 +37,11 @@ export class ContextMaterials implements AsyncDisposable {
   /**
    * What is in use, now that this was found.
    *
+   * @param origin where it comes from and for whom: what was good elsewhere is not the last good here
    * @throws why nothing is
    */
-  take(context: string, found: MaterialContents): TlsMaterial {
-    const { source } = this.#materialFor(context, partsOf(found));
+  take(context: string, found: MaterialContents, origin: string): TlsMaterial {
+    const { source } = this.#materialFor(context, partsOf(found), origin);
     source.push(found);
     return source.present();
   }
@@ -57,15 +59,15 @@ export class ContextMaterials implements AsyncDisposable {
     await Promise.all([...this.#materials.keys()].map((context) => this.#forget(context)));
   }
 
-  /** A context that is configured with other parts than before starts anew: a CA that was taken out on purpose is gone. */
-  #materialFor(context: string, parts: readonly MaterialPartName[]): ContextMaterial {
+  /** A context that is configured with other parts than before, or for another cluster or user, starts anew: a CA that was taken out on purpose is gone. */
+  #materialFor(context: string, parts: readonly MaterialPartName[], origin: string): ContextMaterial {
     const present = this.#materials.get(context);
-    if (present?.parts.join() === parts.join()) {
+    if (present?.origin === origin && present.parts.join() === parts.join()) {
       return present;
     }
     void this.#forget(context);
     const source = MaterialSource.pushed({ parts });
-    const material = { source, parts, follower: this.#follow(context, source) };
+    const material = { source, parts, origin, follower: this.#follow(context, source) };
     this.#materials.set(context, material);
     return material;
   }

@@ -53,7 +53,7 @@ export class KubeconfigSource implements AsyncDisposable {
         loadKubeconfig(path, read, {
           execPolicy: options.execPolicy,
           parse: (content, name) => last.parse(content, name),
-          materialOf: (context, found) => materials.take(context, found),
+          materialOf: (context, found, origin) => materials.take(context, found, origin),
         }),
       onChange: (contexts) => {
         apply(contexts);

@@ -107,9 +107,10 @@ export async function forward(
   });
   started(relay);
   const body = bodyOf(forwarding, limits);
+  const pathNow = (): string => `${cluster.basePath}${route.target.path}${route.target.query}`;
   const options: RequestOptions = {
     method: request.method,
-    path: `${cluster.basePath}${route.target.path}${route.target.query}`,
+    path: pathNow(),
     headers: fields,
     body,
     kind: route.info.longRunning ? 'stream' : 'unary',
@@ -122,7 +123,8 @@ export async function forward(
     const isWorthIt = await cluster.renewCredential(credential);
     if (isWorthIt && !reply.closed) {
       credential = cluster.presentCredential() ?? (await cluster.obtainCredential());
-      cluster.dispatch({ ...options, headers: fieldsWith(credential) }, relay);
+      // The cluster may have moved meanwhile.
+      cluster.dispatch({ ...options, path: pathNow(), headers: fieldsWith(credential) }, relay);
     }
     return isWorthIt;
   };
