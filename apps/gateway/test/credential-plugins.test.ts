@@ -7,7 +7,14 @@ import type { TestContext } from 'node:test';
 import { PluginFolder, UpgradeServer, execCredential, runningInGroup, until } from '@roundhouse/simulators';
 import type { Exchange } from '@roundhouse/simulators';
 import { ask, open, statusIn } from './support/clients.ts';
-import { authority, contextFor, kubeconfigText, openRig, upstreamTls } from './support/gateway-rig.ts';
+import {
+  authority,
+  contextFor,
+  kubeconfigText,
+  listenUpstream,
+  openRig,
+  upstreamTls,
+} from './support/gateway-rig.ts';
 import type { ContextFields, Rig, RigOptions } from './support/gateway-rig.ts';
 import { SessionClient } from './support/session-client.ts';
 
@@ -97,6 +104,30 @@ suite('a plugin that gives a token', () => {
     assert.deepEqual(tokensAt(rig), ['Bearer gateway-token', 'Bearer t0']);
     assert.deepEqual((await described(rig)).credential, { kind: 'exec', expiresAt: null, lastError: null });
     assert.equal((await described(rig, 'beta')).credential.kind, 'token');
+  });
+
+  test('gives nothing to another server: a cluster that moves while the plugin runs is asked by what it has there', async (t) => {
+    await using elsewhere = await listenUpstream();
+    const rig = await openWithPlugin(t, 'while [ ! -e "$D/go" ]; do sleep 0.05; done; cat "$D/answer"', {
+      contexts: (server) => ({ gamma: contextFor(server, execOf('plugin')) }),
+    });
+    const asked = ask(rig.gateway.url, path);
+    const other = ask(rig.gateway.url, path.replace('alpha', 'gamma'));
+    await until(() => rig.plugins.runs > 0, 'it runs');
+    await rig.replaceKubeconfig(
+      kubeconfigText({
+        alpha: contextFor(elsewhere, { token: 'of-elsewhere' }),
+        gamma: contextFor(rig.upstream, execOf('plugin')),
+      }),
+    );
+    await rig.waitForLog(({ msg }) => msg === 'kubeconfig read');
+    rig.plugins.write('go', '');
+    assert.deepEqual([(await asked).status, (await other).status], [200, 200]);
+    assert.deepEqual(tokensAt(rig), ['Bearer t0']);
+    assert.deepEqual(
+      elsewhere.requests.map((received) => received.headerValues('authorization')),
+      [['Bearer of-elsewhere']],
+    );
   });
 
   test('serves watches, too', async (t) => {
