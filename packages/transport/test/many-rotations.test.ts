@@ -1,4 +1,4 @@
-/** The long form of what `material-rotation.test.ts` does with certificates that are replaced again and again. */
+/** What `material-rotation.test.ts` does with certificates that are replaced again and again, for long enough to see memory grow. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
