@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { CertificateAuthority, RecordingServer, ResourceBaseline, until } from '@roundhouse/simulators';
+import {
+  CertificateAuthority,
+  ManualClock,
+  RecordingServer,
+  ResourceBaseline,
+  until,
+} from '@roundhouse/simulators';
 import { TransportPool } from '@roundhouse/transport';
 import { KubeClient, SecretSource } from '../src/index.ts';
 import type { SecretKeys } from '../src/index.ts';
@@ -175,6 +181,58 @@ suite('tokens', () => {
     await Promise.all(Array.from({ length: 20 }, () => far.client.list(configMaps)));
     const reads = cluster.apiserver.requests.filter(({ path }) => path.endsWith('/secrets/far'));
     assert.ok(reads.length >= 1 && reads.length <= 2, `${reads.length} reads`);
+  });
+
+  test('a read after a refusal that fails is told of and changes nothing, unless it says that the Secret is gone', async () => {
+    const clock = new ManualClock();
+    await using cluster = await Cluster.open({ access: { clock } });
+    put(cluster, { ...tls(first), token: 'good' });
+    const errors: Error[] = [];
+    await using source = SecretSource.open(cluster.client, {
+      ...place,
+      keys: { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key', ...keys },
+      onError: (error) => void errors.push(error),
+    });
+    await source.synced;
+    const { credential, material } = source;
+    const refused = await credential?.get();
+    assert.ok(credential !== undefined && refused !== undefined);
+    const before = material.status;
+    const isRead = ({ path }: { readonly path: string }): boolean => path.endsWith('/secrets/far');
+    const failing = cluster.apiserver.faults.add({ match: isRead, fault: { kind: 'status', code: 500 } });
+    await credential.renew(refused);
+    assert.deepEqual(material.status, before);
+    assert.equal(credential.error, undefined);
+    assert.equal(errors.length, 1);
+    assert.match(String(errors[0]), /500/);
+    failing.remove();
+
+    cluster.apiserver.faults.add({ match: isRead, fault: { kind: 'status', code: 404 } });
+    clock.advance(10_000);
+    await credential.renew(refused);
+    assert.match(String(material.status.pair?.error), /default\/far is gone/);
+    assert.match(String(credential.error), /default\/far is gone/);
+  });
+
+  test('a token that is refused all the time is read anew once in 10 s', async () => {
+    const clock = new ManualClock();
+    await using cluster = await Cluster.open({ access: { clock } });
+    put(cluster, { token: 'bad' }, 'Opaque');
+    await using source = SecretSource.open(cluster.client, { ...place, keys });
+    const { credential } = source;
+    await using far = await Cluster.open({
+      who: 'nobody',
+      authentication: { tokens, anonymous: false },
+      access: { credential },
+    });
+    for (const reads of [1, 2]) {
+      for (let call = 0; call < 10; call += 1) {
+        await assert.rejects(far.client.list(configMaps), /401/);
+      }
+      const asked = cluster.apiserver.requests.filter(({ path }) => path.endsWith('/secrets/far'));
+      assert.equal(asked.length, reads);
+      clock.advance(10_000);
+    }
   });
 
   test('without a token nothing is sent, and the error says which Secret and key and nothing of its content', async () => {

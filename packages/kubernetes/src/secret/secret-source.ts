@@ -28,7 +28,7 @@ export interface SecretSourceOptions {
   readonly name: string;
   /** Default: those of `kubernetes.io/tls` with the `ca.crt` that cert-manager adds. */
   readonly keys?: SecretKeys | undefined;
-  /** Each failure to list or to watch it, after which another attempt follows. */
+  /** Each failure to list, to watch or to re-read it; the first two are followed by another attempt. */
   readonly onError?: ((error: Error) => void) | undefined;
 }
 
@@ -69,6 +69,7 @@ export class SecretSource implements AsyncDisposable {
         : new SecretToken({
             what: `the ${keys.token} of ${this.#what}`,
             known: this.#known.promise,
+            clock: client.clock,
             reread: () => this.#reread(),
           });
     this.credential = this.#token;
@@ -151,7 +152,12 @@ export class SecretSource implements AsyncDisposable {
       if (!RoundhouseError.is(error)) {
         throw error;
       }
-      this.#lack(isApiStatus(error, 404) ? `${this.#what} is gone` : `${this.#what} cannot be read`, error);
+      if (isApiStatus(error, 404)) {
+        this.#lack(`${this.#what} is gone`, error);
+        return;
+      }
+      // It says nothing of the Secret: what is known of that is what the watch told last, and nothing would take this back.
+      this.#options.onError?.(error);
     }
   }
 

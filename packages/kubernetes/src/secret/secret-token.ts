@@ -1,5 +1,6 @@
 /** A bearer token in a Secret that is followed: the last good one is kept, and the Secret is read anew when a cluster refuses it. */
 
+import type { Clock } from '@roundhouse/transport';
 import { bearerTokenIn } from '../credentials/bearer-token.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
 import { PresentCredential } from '../credentials/present-credential.ts';
@@ -13,13 +14,18 @@ export interface SecretTokenOptions {
   readonly known: Promise<void>;
   /** Reads the Secret now and gives what is in it. Never rejects. */
   readonly reread: () => Promise<void>;
+  readonly clock: Clock;
 }
+
+/** The shortest time between two reads that a refused token has caused; what changes meanwhile is told by the watch. */
+const forcedGapMs = 10_000;
 
 export class SecretToken implements CredentialSource {
   readonly #options: SecretTokenOptions;
   #present: PresentCredential | undefined;
   #error: KubernetesError | undefined;
   #rereading: Promise<void> | undefined;
+  #forcedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SecretTokenOptions) {
     this.#options = options;
@@ -49,12 +55,20 @@ export class SecretToken implements CredentialSource {
   }
 
   async renew(refused: PresentCredential): Promise<void> {
-    if (this.#present?.equals(refused) !== false) {
-      this.#rereading ??= this.#options.reread().finally(() => {
+    if (this.#present?.equals(refused) === false) {
+      return;
+    }
+    if (this.#rereading === undefined) {
+      const now = this.#options.clock.now();
+      if (now < this.#forcedAt + forcedGapMs) {
+        return;
+      }
+      this.#forcedAt = now;
+      this.#rereading = this.#options.reread().finally(() => {
         this.#rereading = undefined;
       });
-      await this.#rereading;
     }
+    await this.#rereading;
   }
 
   /** What was found; an error says why there is nothing. */
