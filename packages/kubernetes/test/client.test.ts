@@ -1,6 +1,7 @@
 /** Requests over a pooled identity against a simulated kube-apiserver, as that sees them. */
 
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { suite, test } from 'node:test';
 import { ManualClock, RecordingServer, ResourceBaseline, until } from '@roundhouse/simulators';
 import type { Exchange } from '@roundhouse/simulators';
@@ -8,6 +9,7 @@ import { Endpoint, RoundhouseError, TransportPool } from '@roundhouse/transport'
 import { KubeClient, ShapeError, asItCame, isApiStatus } from '../src/index.ts';
 import type { ApiAccess, ApiStatusError, KubeObject, ResourceType } from '../src/index.ts';
 import { Cluster, configMap, configMaps, names } from './rig/cluster.ts';
+import { StuckSource } from './rig/stuck-source.ts';
 import { TokenSource } from './rig/token-source.ts';
 
 const one = { name: 'one', namespace: 'default' };
@@ -347,6 +349,46 @@ suite('credentials', () => {
     assert.deepEqual([error.status, error.reason], [401, 'Unauthorized']);
     assert.ok(!JSON.stringify(error).includes('bad-token') && !error.stack?.includes('bad-token'));
     assert.equal(cluster.apiserver.received, 1);
+  });
+
+  test('a signal ends a call that waits for a credential, and one that waits for another credential', async () => {
+    for (const token of [undefined, 'bad']) {
+      const source = new StuckSource(token);
+      await using cluster = await Cluster.open({
+        who: 'nobody',
+        authentication: { tokens, anonymous: false },
+        access: { credential: source },
+      });
+      const controller = new AbortController();
+      const { signal } = controller;
+      const calls = [
+        code(cluster.client.get(configMaps, one, { signal })),
+        code(cluster.client.watch(configMaps, { signal }, () => undefined)),
+      ];
+      await until(() => source.waiting === 2, 'both wait');
+      controller.abort();
+      assert.deepEqual(await Promise.all(calls), ['ERR_RH_ABORTED', 'ERR_RH_ABORTED']);
+      assert.equal(getEventListeners(signal, 'abort').length, 0);
+      assert.equal(await code(cluster.client.get(configMaps, one, { signal })), 'ERR_RH_ABORTED');
+      assert.equal(source.waiting, 2);
+      assert.equal(cluster.apiserver.received, token === undefined ? 0 : 2);
+    }
+  });
+
+  test('calls that have waited for a credential leave no listener on their signal', async () => {
+    const source = new StuckSource(undefined);
+    await using cluster = await Cluster.open({
+      who: 'nobody',
+      authentication: { tokens, anonymous: false },
+      access: { credential: source },
+    });
+    cluster.put('one');
+    const { signal } = new AbortController();
+    const calls = [1, 2, 3].map(() => cluster.client.get(configMaps, one, { signal }));
+    await until(() => source.waiting === 3, 'all wait');
+    source.bring('good');
+    await Promise.all(calls);
+    assert.equal(getEventListeners(signal, 'abort').length, 0);
   });
 
   test('without a right it is a 403 that says whose and which', async () => {

@@ -9,6 +9,7 @@ import { Informer, ShapeError } from '../src/index.ts';
 import type { InformerOptions, ResourceType } from '../src/index.ts';
 import { Cluster, configMap, configMaps, names } from './rig/cluster.ts';
 import type { ClusterOptions } from './rig/cluster.ts';
+import { StuckSource } from './rig/stuck-source.ts';
 import { Told } from './rig/told.ts';
 
 const path = '/api/v1/configmaps';
@@ -449,6 +450,16 @@ suite('its end', () => {
     await until(() => rig.lists === 1, 'a list');
     await rig.informer.close();
     await assert.rejects(rig.informer.synced, /ERR_RH_INFORMER_CLOSED/);
+  });
+
+  test('it closes while it waits for a credential', async () => {
+    const credential = new StuckSource(undefined);
+    await using cluster = await Cluster.open({ access: { credential } });
+    const informer = Informer.open(cluster.client, configMaps);
+    await until(() => credential.waiting === 1, 'it waits');
+    await informer.close();
+    assert.equal(informer.inspect().state, 'ended');
+    assert.equal(cluster.apiserver.received, 0);
   });
 
   test('when the identity that it goes over has ended it ends by itself, with that reason', async () => {

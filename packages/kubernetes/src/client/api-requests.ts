@@ -12,6 +12,7 @@ import { collectAnswer, withoutQuery } from './answer.ts';
 import type { Answer, RequestSender } from './answer.ts';
 import { ApiStatusError, failureIn } from './api-status-error.ts';
 import { pause } from './pause.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 export interface ApiAccess {
   /** What is sent over: an identity of a pool. Its owner closes it. */
@@ -103,18 +104,28 @@ export class ApiRequests {
     );
   }
 
-  /** What is shown now; undefined where there is nothing to show. */
-  async present(): Promise<PresentCredential | undefined> {
-    return this.#credential?.present() ?? (await this.#credential?.get());
+  /**
+   * What is shown now; undefined where there is nothing to show.
+   *
+   * @throws ERR_RH_ABORTED, and what obtaining it fails with
+   */
+  async present(signal: AbortSignal | undefined): Promise<PresentCredential | undefined> {
+    const credential = this.#credential;
+    return credential?.present() ?? (credential && (await unlessAborted(() => credential.get(), signal)));
   }
 
-  /** The server did not take it: whether there is another one now, with which it may be asked once more. */
-  async renewed(refused: PresentCredential | undefined): Promise<boolean> {
-    if (this.#credential === undefined || refused === undefined) {
+  /**
+   * The server did not take it: whether there is another one now, with which it may be asked once more.
+   *
+   * @throws ERR_RH_ABORTED
+   */
+  async renewed(refused: PresentCredential | undefined, signal: AbortSignal | undefined): Promise<boolean> {
+    const credential = this.#credential;
+    if (credential === undefined || refused === undefined) {
       return false;
     }
-    await this.#credential.renew(refused);
-    const next = this.#credential.present();
+    await unlessAborted(() => credential.renew(refused), signal);
+    const next = credential.present();
     return next !== undefined && !next.equals(refused);
   }
 
@@ -126,12 +137,12 @@ export class ApiRequests {
     let renewed = false;
     let waitedMs = 0;
     for (let replays = 0; ; replays += 1) {
-      const shown = await this.present();
+      const shown = await this.present(request.signal);
       const answer = await this.#once(request, shown);
       // Who is not known has had nothing done for him.
       if (answer.status === 401 && !renewed) {
         renewed = true;
-        if (await this.renewed(shown)) {
+        if (await this.renewed(shown, request.signal)) {
           continue;
         }
       }

@@ -57,12 +57,12 @@ const maxFailureBytes = 65_536;
  */
 export async function watch(requests: ApiRequests, request: WatchRequest): Promise<void> {
   for (let renewed = false; ; renewed = true) {
-    const shown = await requests.present();
+    const shown = await requests.present(request.signal);
     try {
       await new Watch(requests, request).run(shown);
       return;
     } catch (error) {
-      if (renewed || !isApiStatus(error, 401) || !(await requests.renewed(shown))) {
+      if (renewed || !isApiStatus(error, 401) || !(await requests.renewed(shown, request.signal))) {
         throw error;
       }
     }
